@@ -1,0 +1,50 @@
+"""What reading a trace yields: statements (facts that fill slots) and mentions (entities named). Pure data between rooms."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from memos.memory.model import Kind, Source
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A fact stated by a trace: which slot it fills with which value, from when to when.
+
+    `slot` is `subject|attribute`, `key` the same with the normalised value: two statements of one key say the same. `single`:
+    the slot holds one value at a time. `ended`: the trace says that this is not (any more) so. `source` is the evidence.
+    """
+
+    kind: Kind
+    text: str
+    slot: str
+    key: str
+    value: str
+    single: bool
+    confidence: float
+    source: Source
+    valid_from: datetime | None = None
+    valid_to: datetime | None = None
+    ended: bool = False
+    body: Mapping[str, Any] = field(default_factory=dict)
+    tags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """An entity named in a trace. `type` is person, place, organisation, product, identifier, email, url or other."""
+
+    name: str
+    type: str
+    confidence: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """Everything read from one trace."""
+
+    statements: tuple[Statement, ...] = ()
+    mentions: tuple[Mention, ...] = ()

@@ -1,0 +1,74 @@
+"""Digesting: traces that are marked are read and reconciled, each in one change that also takes its mark away.
+
+A crash between the steps loses nothing: the mark is still there, and a change whose mark is gone does nothing (law 2).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import structlog
+
+from memos.errors import MemosError
+from memos.memory.model import Memory
+from memos.memory.statement import Reading
+from memos.organize.reconcile import Outcome, mention, reconcile
+from memos.storage.ports import ANY_STATUS, Change, CubeStore, View, WriteTx
+
+log = structlog.get_logger(__name__)
+
+TASK = "digest"
+MAX_ATTEMPTS = 5
+BATCH = 64
+
+Reader = Callable[[Memory, Sequence[Memory]], Reading]
+
+
+@dataclass(frozen=True, slots=True)
+class Digested:
+    """How many traces were read, how many failed this time, and whether more are waiting."""
+
+    done: int
+    failed: int
+    more: bool
+
+
+async def digest(store: CubeStore, reader: Reader, *, limit: int = BATCH) -> Digested:
+    """Read and reconcile up to `limit` marked traces, oldest first. Readers that raise are counted and retried later."""
+    marks = [t for t in await store.todo(TASK, limit + 1) if t.attempts < MAX_ATTEMPTS]
+    now = marks[:limit]
+    if not now:
+        return Digested(0, 0, False)
+    traces = {m.id: m for m in await store.get([t.id for t in now], View(statuses=ANY_STATUS))}
+    before = await store.preceding([t.id for t in now], 2)
+    readings: list[tuple[Memory, Reading | str]] = []
+    for mark in now:
+        trace = traces.get(mark.id)
+        if trace is None:
+            continue
+        try:
+            readings.append((trace, reader(trace, before.get(trace.id, ()))))
+        except (MemosError, ValueError, LookupError, TypeError, AttributeError, RecursionError) as e:
+            log.warning("read_failed", memory=trace.id, error=type(e).__name__)
+            readings.append((trace, f"{type(e).__name__}: {e}"))
+    done = await asyncio.gather(*(_one(store, trace, reading) for trace, reading in readings))
+    return Digested(sum(done), len(done) - sum(done), len(marks) > limit)
+
+
+async def _one(store: CubeStore, trace: Memory, reading: Reading | str) -> bool:
+    """Each trace is a change of its own, so that it can be undone alone; the writer commits them together."""
+
+    def apply(tx: WriteTx) -> bool:
+        if isinstance(reading, str):
+            tx.fail(trace.id, TASK, reading)
+            return False
+        if tx.unmark(trace.id, TASK):
+            outcome = Outcome()
+            reconcile(tx, trace, reading.statements, outcome)
+            for found in reading.mentions:
+                mention(tx, trace, found, outcome)
+        return True
+
+    return await store.write(apply, Change(actor="digest", cause=f"read {trace.id}"))

@@ -1,0 +1,113 @@
+"""Forgetting: what a delete selects, and soft deletion (retraction) with everything that rests only on what is retracted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from memos.errors import InvalidInput, NotFound
+from memos.memory.filter import Compare, Field, Filter, Op
+from memos.memory.model import EdgeType, Memory, Status
+from memos.storage.ports import ANY_STATUS, CubeStore, View, WriteTx
+
+PAGE = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What to delete: exactly one of ids, a filter, a session, or everything."""
+
+    ids: tuple[str, ...] = ()
+    where: Filter | None = None
+    how: str = "ids"
+
+    @classmethod
+    def of(
+        cls, ids: str | Sequence[str] | None, where: Filter | None, session: str | None, everything: bool
+    ) -> Selection:
+        """Check that exactly one way to select was given. Raises InvalidInput."""
+        given = [
+            name
+            for name, there in (
+                ("ids", ids is not None),
+                ("filter", where is not None),
+                ("session", session is not None),
+                ("everything", everything),
+            )
+            if there
+        ]
+        if len(given) != 1:
+            got = f"got {' and '.join(given)}" if given else "got none"
+            raise InvalidInput(f"delete by exactly one of ids, filter, session, everything=True ({got})")
+        if ids is not None:
+            listed = (ids,) if isinstance(ids, str) else tuple(ids)
+            if not listed:
+                raise InvalidInput("ids is empty; nothing was deleted")
+            return cls(ids=tuple(dict.fromkeys(listed)))
+        if session is not None:
+            return cls(where=Compare(Field("session"), Op.EQ, session), how="session")
+        return cls(where=where, how=given[0])
+
+
+async def select(store: CubeStore, selection: Selection) -> list[str]:
+    """The ids a selection means, whatever their status. Raises NotFound for ids that do not exist."""
+    view = View(statuses=ANY_STATUS)
+    if selection.ids:
+        found = {m.id for m in await store.get(selection.ids, view)}
+        missing = [i for i in selection.ids if i not in found]
+        if missing:
+            raise NotFound(f"memory {missing[0]} does not exist in this cube; nothing was deleted")
+        return list(selection.ids)
+    out: list[str] = []
+    cursor: str | None = None
+    while True:
+        page = await store.list(selection.where, view=view, limit=PAGE, cursor=cursor)
+        out += [m.id for m in page.items]
+        cursor = page.cursor
+        if cursor is None:
+            return out
+
+
+def retract(tx: WriteTx, ids: Iterable[str]) -> int:
+    """Take memories back: hidden from reads, kept in history. What rests only on them goes too, and facts that only they had
+    superseded are current again. Returns how many memories were retracted."""
+    waiting = list(ids)
+    count = 0
+    while waiting:
+        memory = tx.get(waiting.pop(0))
+        if memory is None or memory.status is Status.RETRACTED:
+            continue
+        tx.put(replace(memory, status=Status.RETRACTED, retracted_at=tx.now), "retract")
+        count += 1
+        waiting += [e.src for e in tx.edges(memory.id, "in", (EdgeType.DERIVED_FROM, EdgeType.PART_OF)) if _alone(tx, e.src)]
+        _reinstate(tx, memory)
+    return count
+
+
+def retract_derived(tx: WriteTx, trace: Memory) -> None:
+    """Take back what was derived from this trace alone: its text has changed and it will be read again."""
+    for edge in tx.edges(trace.id, "in", (EdgeType.DERIVED_FROM,)):
+        others = [e for e in tx.edges(edge.src, "out", (EdgeType.DERIVED_FROM,)) if e.dst != trace.id]
+        tx.unlink(edge.src, trace.id, EdgeType.DERIVED_FROM)
+        if not others:
+            retract(tx, [edge.src])
+    for edge in tx.edges(trace.id, "out", (EdgeType.MENTIONS,)):
+        tx.unlink(trace.id, edge.dst, EdgeType.MENTIONS)
+
+
+def _alone(tx: WriteTx, id: str) -> bool:
+    """Whether nothing that still stands supports a memory."""
+    for edge in tx.edges(id, "out", (EdgeType.DERIVED_FROM, EdgeType.PART_OF)):
+        evidence = tx.get(edge.dst)
+        if evidence is not None and evidence.status is not Status.RETRACTED:
+            return False
+    return True
+
+
+def _reinstate(tx: WriteTx, gone: Memory) -> None:
+    for edge in tx.edges(gone.id, "out", (EdgeType.SUPERSEDES,)):
+        tx.unlink(edge.src, edge.dst, EdgeType.SUPERSEDES)
+        former = tx.get(edge.dst)
+        still = tx.edges(edge.dst, "in", (EdgeType.SUPERSEDES,))
+        if former is not None and former.status is Status.SUPERSEDED and not still:
+            tx.put(replace(former, status=Status.ACTIVE, valid_to=None), "restore")

@@ -1,0 +1,70 @@
+"""`Finding`: one thing a message says, with the words that say it. What the rules (and later models) hand to `organize`."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from datetime import datetime
+
+from memos.memory.model import Kind
+from memos.text.names import Name
+
+_LEADING = re.compile(r"^(?:(?:a|an|the|some|my|our|on|in|at|to|to be)\s+)+", re.IGNORECASE)
+_NOISE = re.compile(r"[\"'“”‘’«».,;:!?。，！？、…]+")
+_SPACE = re.compile(r"\s+")
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A statement found in a message, with its evidence.
+
+    `text` says it on its own, in the language of the source and in the third person. `subject` is who or what it is about
+    ("user" where the speaker's name is unknown, "user's brother"), `attribute` what about it, `value` the words of the
+    message. `single`: the slot (subject, attribute) holds one value at a time. [`start`, `end`) is the evidence in
+    `message.text` and contains `value`. `confidence` is in (0, 1]. `valid_from`/`valid_to` say when it is true, as far as
+    told; `due` is when a commitment falls. `polarity` is "-" for what is disliked or denied; `negated`: the message denies
+    it; `ended`: it was true and is no longer. `said_by` is the role of the speaker.
+    """
+
+    kind: Kind
+    text: str
+    subject: str
+    attribute: str
+    value: str
+    start: int
+    end: int
+    single: bool = False
+    confidence: float = 0.9
+    valid_from: datetime | None = None
+    valid_to: datetime | None = None
+    polarity: str = "+"
+    negated: bool = False
+    ended: bool = False
+    due: tuple[datetime, datetime] | None = None
+    mentions: tuple[Name, ...] = ()
+    said_by: str = "user"
+
+    @property
+    def slot(self) -> str:
+        """What it is about: ``subject|attribute``."""
+        return f"{normal(self.subject)}|{normal(self.attribute)}"
+
+    @property
+    def key(self) -> str:
+        """Equal for findings that say the same in other words: slot, value and whether it is denied."""
+        denied = "not " if self.negated or self.polarity == "-" else ""
+        return f"{self.slot}|{denied}{normal_value(self.value)}"
+
+
+def normal(text: str) -> str:
+    """`text` in compatibility form, lower case, with single spaces."""
+    return _SPACE.sub(" ", unicodedata.normalize("NFKC", text).casefold()).strip()
+
+
+def normal_value(value: str) -> str:
+    """`normal` without leading articles and prepositions and without punctuation. Numbers are never touched."""
+    text = normal(value)
+    text = _LEADING.sub("", text) or text
+    # Punctuation between digits is part of the number: 1.5 is not 15.
+    return _SPACE.sub(" ", re.sub(rf"(?<!\d){_NOISE.pattern}|{_NOISE.pattern}(?!\d)", " ", text)).strip() or text

@@ -1,0 +1,207 @@
+"""What callers hand to `add`, in every legal shape, as `Message`s: strings, chat messages, raw items, or a mix of them.
+
+Guards law 2: nothing is dropped without a notice that names it, and what cannot be understood is an error before
+anything is stored. The content of one message is read in `memos.reading.parts`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from json import dumps
+from typing import Any
+
+from memos.errors import InvalidInput
+from memos.memory.message import Message, Part, PartType, ToolCall
+from memos.memory.model import EMPTY
+from memos.memory.time import parse_time
+from memos.reading.parts import is_blank, parse_content, text_of, well_formed
+
+_ROLES = frozenset({"user", "assistant", "system", "developer", "tool"})
+_ROLE_ALIASES = {"function": "tool"}
+_KNOWN = frozenset(
+    {"role", "content", "name", "chat_time", "message_id", "tool_calls", "tool_call_id", "function_call", "refusal"}
+    | {"info", "audio", "annotations", "type", "text", "file", "image_url", "input_audio"}
+)
+_RAW_TYPES = frozenset({"text", "file", "image_url", "input_audio", "input_text", "input_image", "input_file", "image"})
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """The messages understood, and a sentence for each thing that was skipped or changed on the way."""
+
+    messages: tuple[Message, ...]
+    notices: tuple[str, ...] = ()
+
+
+def parse_messages(input: object, *, now: datetime, zone: str = "UTC", default_role: str = "user") -> Parsed:
+    """Understand `input`: a string, a chat message, a raw item, a `Message`, or a list of these.
+
+    `now` is the aware time of arrival, used where a message has no `chat_time`; times without an offset are read in
+    `zone`. Blank messages are left out with a notice. Raises InvalidInput, naming index and field, for wrong types,
+    unknown roles and unreadable times, and when nothing is left to store.
+    """
+    if now.tzinfo is None:
+        raise InvalidInput("now has no time zone; give an aware datetime, such as datetime.now(UTC)")
+    reader = _Reader(now.astimezone(UTC), zone, _role(default_role, "default_role"))
+    if isinstance(input, (str, Mapping, Message)):
+        reader.read(input, "messages[0]")
+    elif isinstance(input, Iterable) and not isinstance(input, (bytes, bytearray)):
+        for i, item in enumerate(input):
+            reader.read(item, f"messages[{i}]")
+    else:
+        raise InvalidInput(
+            f"messages is of type {type(input).__name__}; give a string, a chat message or a list of them"
+        )
+    if not reader.messages:
+        why = "; ".join(reader.notices) or "the list is empty"
+        raise InvalidInput(f"there is nothing to store ({why}); give at least one message with content")
+    return Parsed(tuple(reader.messages), tuple(reader.notices))
+
+
+class _Reader:
+    """Collects messages and notices of one input."""
+
+    def __init__(self, now: datetime, zone: str, role: str) -> None:
+        self.now, self.zone, self.role = now, zone, role
+        self.messages: list[Message] = []
+        self.notices: list[str] = []
+
+    def read(self, item: object, where: str) -> None:
+        if isinstance(item, Message):
+            message = _checked(item, where)
+        elif isinstance(item, str):
+            text = well_formed(item)
+            message = self._message(self.role, (Part(PartType.TEXT, text=text),), {}, where)
+        elif isinstance(item, Mapping):
+            message = self._chat(item, where)
+        else:
+            raise InvalidInput(
+                f"{where} is of type {type(item).__name__}; give a string or a chat message with role and content"
+            )
+        if is_blank(message.text) and not message.tool_calls:
+            self.notices.append(f"{where}: blank content, not stored")
+        else:
+            self.messages.append(message)
+
+    def _chat(self, item: Mapping[Any, Any], where: str) -> Message:
+        raw = "content" not in item and "role" not in item and str(item.get("type")) in _RAW_TYPES
+        if not raw and "role" not in item and "content" not in item:
+            raise InvalidInput(
+                f"{where} has neither 'role' nor 'content'; a chat message is {{'role': 'user', 'content': '…'}}"
+            )
+        role = _role(item.get("role", self.role), f"{where}.role")
+        parts = parse_content(
+            item if raw else item.get("content"), where if raw else f"{where}.content", self.notices.append
+        )
+        refusal = _text(item, "refusal", where) if not raw else None
+        if refusal:
+            parts += (Part(PartType.REFUSAL, text=refusal),)
+        unknown = sorted(str(key) for key in item if key not in _KNOWN)
+        if unknown and not raw:
+            self.notices.append(f"{where}: unknown fields ignored: {', '.join(unknown)}")
+        return self._message(role, parts, item, where)
+
+    def _message(self, role: str, parts: tuple[Part, ...], item: Mapping[Any, Any], where: str) -> Message:
+        time, zone, given = self._time(item.get("chat_time"), where)
+        return Message(
+            role=role,
+            text=text_of(parts),
+            time=time,
+            zone=zone,
+            time_given=given,
+            name=_text(item, "name", where) or None,
+            message_id=_text(item, "message_id", where) or None,
+            parts=parts,
+            tool_calls=_tool_calls(item, where),
+            tool_call_id=_text(item, "tool_call_id", where) or None,
+            info=_info(item.get("info"), f"{where}.info"),
+        )
+
+    def _time(self, value: object, where: str) -> tuple[datetime, str, bool]:
+        if value is None or value == "":
+            return self.now, self.zone, False
+        try:
+            parsed = parse_time(value, default_zone=self.zone, now=self.now)
+        except (InvalidInput, TypeError) as error:
+            raise InvalidInput(f"{where}.chat_time: {error}") from error
+        return parsed.instant.astimezone(UTC), parsed.zone, True
+
+
+def _role(value: object, where: str) -> str:
+    role = _ROLE_ALIASES.get(value, value) if isinstance(value, str) else ""
+    if role not in _ROLES:
+        raise InvalidInput(f"{where} is {value!r}; roles are {', '.join(sorted(_ROLES))}")
+    return role
+
+
+def _text(item: Mapping[Any, Any], field: str, where: str) -> str | None:
+    value = item.get(field)
+    if value is None:
+        return None
+    if not isinstance(value, str):
+        raise InvalidInput(f"{where}.{field} is of type {type(value).__name__}; give a string")
+    return well_formed(value)
+
+
+def _tool_calls(item: Mapping[Any, Any], where: str) -> tuple[ToolCall, ...]:
+    calls = item.get("tool_calls")
+    if calls is not None and not isinstance(calls, (list, tuple)):
+        raise InvalidInput(f"{where}.tool_calls is of type {type(calls).__name__}; give a list of calls")
+    found = [_tool_call(call, f"{where}.tool_calls[{i}]") for i, call in enumerate(calls or ())]
+    if item.get("function_call") is not None:
+        found.append(_tool_call({"function": item["function_call"]}, f"{where}.function_call"))
+    return tuple(found)
+
+
+def _tool_call(call: object, where: str) -> ToolCall:
+    if not isinstance(call, Mapping):
+        raise InvalidInput(
+            f"{where} is of type {type(call).__name__}; give {{'id': …, 'function': {{'name': …, 'arguments': …}}}}"
+        )
+    body = call.get("function", call.get("custom", call))
+    if not isinstance(body, Mapping) or not isinstance(body.get("name"), str):
+        raise InvalidInput(f"{where}.function.name is missing or not a string; a call needs the tool's name")
+    arguments = body.get("arguments", body.get("input", ""))
+    if not isinstance(arguments, str):
+        # Some clients send the arguments as an object; the record keeps them as the JSON text it stands for.
+        arguments = _json(arguments, f"{where}.function.arguments")
+    return ToolCall(_text(call, "id", where) or "", well_formed(body["name"]), well_formed(arguments))
+
+
+def _json(value: object, where: str) -> str:
+    try:
+        return dumps(value, ensure_ascii=False, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(f"{where} cannot be written as JSON ({error})") from error
+
+
+def _info(value: object, where: str) -> Mapping[str, Any]:
+    if value is None:
+        return EMPTY
+    if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
+        raise InvalidInput(f"{where} is of type {type(value).__name__}; give an object with string keys")
+    _json(dict(value), where)
+    return {well_formed(key): _clean(item) for key, item in value.items()}
+
+
+def _clean(value: Any) -> Any:
+    """`value` with well-formed strings all the way down."""
+    if isinstance(value, str):
+        return well_formed(value)
+    if isinstance(value, Mapping):
+        return {well_formed(str(key)): _clean(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_clean(item) for item in value]
+    return value
+
+
+def _checked(message: Message, where: str) -> Message:
+    """A `Message` made by the caller, with what the type checker cannot promise checked."""
+    _role(message.role, f"{where}.role")
+    if not isinstance(message.text, str):
+        raise InvalidInput(f"{where}.text is of type {type(message.text).__name__}; give a string")
+    if not isinstance(message.time, datetime) or message.time.tzinfo is None:
+        raise InvalidInput(f"{where}.time has no time zone; give an aware datetime")
+    return replace(message, text=well_formed(message.text), time=message.time.astimezone(UTC))

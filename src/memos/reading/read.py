@@ -1,0 +1,45 @@
+"""Reading one trace: its message through the rules, to statements and mentions in the terms the cube keeps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from memos.memory.model import Kind, Memory
+from memos.memory.statement import Mention, Reading, Statement
+from memos.reading.finding import Finding
+from memos.reading.rules import read_message
+from memos.reading.traces import source_of, to_message
+
+
+def read_trace(trace: Memory, previous: Sequence[Memory] = ()) -> Reading:
+    """What the rules find in a trace, given the traces before it. System, developer and tool messages teach nothing."""
+    findings = read_message(to_message(trace), user=trace.owner, previous=[to_message(p) for p in previous])
+    statements = tuple(_statement(f, trace) for f in findings if f.kind is not Kind.ENTITY)
+    names = {(m.name, m.type): m for f in findings for m in _mentions(f)}
+    return Reading(statements, tuple(names.values()))
+
+
+def _statement(found: Finding, trace: Memory) -> Statement:
+    body: dict[str, Any] = {"subject": found.subject, "attribute": found.attribute, "said_by": trace.speaker}
+    if found.due is not None:
+        body["due"] = [found.due[0].isoformat(), found.due[1].isoformat()]
+    return Statement(
+        kind=found.kind,
+        text=found.text,
+        slot=f"{found.subject.casefold()}|{found.attribute.casefold()}",
+        key=found.key,
+        value=found.value,
+        single=found.single,
+        confidence=found.confidence,
+        source=source_of(trace, found.start, found.end),
+        valid_from=found.valid_from,
+        valid_to=found.valid_to,
+        ended=found.ended,
+        body=body,
+        tags=(found.attribute,),
+    )
+
+
+def _mentions(found: Finding) -> list[Mention]:
+    return [Mention(n.text, n.type, n.confidence) for n in found.mentions]

@@ -1,0 +1,159 @@
+"""Messages to raw records (L1 traces): one memory per message, long ones in parts that cover every character.
+
+The key of a record says what "the same message again" means, so that a repeated add stores it once (law 1).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from memos.memory.ids import new_id
+from memos.memory.message import Message
+from memos.memory.model import EMPTY, TRUST_OF, Kind, Memory, Origin, Source
+from memos.text.analysis import passages
+from memos.text.document import TermRow, term_row
+
+PART_CHARS = 1_200  # characters of one part of a long message
+WHOLE_CHARS = 1_600  # messages up to this length stay in one piece
+ORIGIN_OF: Mapping[str, Origin] = {
+    "user": Origin.USER,
+    "assistant": Origin.ASSISTANT,
+    "tool": Origin.TOOL,
+    "system": Origin.SYSTEM,
+    "developer": Origin.SYSTEM,
+}
+_SHORT = 3  # a message of fewer content terms ("yes", "ok thanks") may be meant each time it is said
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A trace ready to be stored: the memory, its searchable form, and the key it is stored once under (None: always)."""
+
+    memory: Memory
+    terms: TermRow
+    key: bytes | None
+    message: Message
+
+
+def to_records(
+    messages: Sequence[Message],
+    *,
+    session: str,
+    owner: str,
+    tags: Sequence[str] = (),
+    info: Mapping[str, Any] = EMPTY,
+    idempotency_key: str | None = None,
+) -> list[Record]:
+    """The records of messages, in order; a long message gives several, which name their place in it in `body`."""
+    seen: Counter[bytes] = Counter()
+    out: list[Record] = []
+    for position, message in enumerate(messages):
+        parts = [(0, len(message.text))] if len(message.text) <= WHOLE_CHARS else passages(message.text, PART_CHARS)
+        first_id: str | None = None
+        for number, (start, end) in enumerate(parts):
+            memory = _memory(message, start, end, number, len(parts), first_id, session, owner, tags, info)
+            first_id = first_id or memory.id
+            terms = term_row(memory)
+            key = _key(message, memory, number, len(terms.text), position, idempotency_key)
+            if key is not None:
+                seen[key] += 1
+                if seen[key] > 1 and message.message_id is None:  # said twice in one call: two records
+                    key = hashlib.blake2b(key + bytes([seen[key] & 0xFF]), digest_size=16).digest()
+            out.append(Record(memory, terms, key, message))
+    return out
+
+
+def _memory(
+    message: Message,
+    start: int,
+    end: int,
+    number: int,
+    count: int,
+    first_id: str | None,
+    session: str,
+    owner: str,
+    tags: Sequence[str],
+    info: Mapping[str, Any],
+) -> Memory:
+    origin = ORIGIN_OF.get(message.role, Origin.AGENT)
+    body: dict[str, Any] = {}
+    if message.zone != "UTC":
+        body["zone"] = message.zone
+    if not message.time_given:
+        body["time_given"] = False
+    if count > 1:
+        body |= {"part": number, "parts": count, "start": start, "end": end, "whole": first_id}
+    if message.tool_calls:
+        body["tool_calls"] = [{"id": c.id, "name": c.name, "arguments": c.arguments} for c in message.tool_calls]
+    if message.tool_call_id:
+        body["tool_call_id"] = message.tool_call_id
+    media = [p for p in message.parts if p.uri]
+    if media:
+        body["media"] = [{"type": p.type.value, "uri": p.uri, "name": p.name, "media_type": p.media_type} for p in media]
+    return Memory(
+        id=new_id(),
+        kind=Kind.TRACE,
+        text=message.text[start:end],
+        tags=tuple(tags),
+        valid_from=message.time,
+        origin=origin,
+        trust=TRUST_OF[origin],
+        owner=owner,
+        session=session,
+        role=message.role,
+        speaker=message.speaker,
+        message_id=message.message_id,
+        info={**message.info, **info},
+        body=body or EMPTY,
+    )
+
+
+def _key(
+    message: Message, memory: Memory, number: int, content_terms: int, position: int, idempotency_key: str | None
+) -> bytes | None:
+    """What makes two records the same message: its id, the caller's key, its time, or (when it says enough) its words."""
+    about = [memory.session or "", message.role, message.speaker, memory.text, str(number)]
+    if message.message_id is not None:
+        parts = ["id", message.message_id, *about]
+    elif idempotency_key is not None:
+        parts = ["key", idempotency_key, str(position), *about]
+    elif message.time_given:
+        parts = ["time", message.time.isoformat(), *about]
+    elif content_terms >= _SHORT:
+        parts = ["text", *about]
+    else:
+        return None
+    return hashlib.blake2b("\x1f".join(parts).encode("utf-8", "replace"), digest_size=16).digest()
+
+
+def to_message(memory: Memory) -> Message:
+    """The message a trace was made from (one part of it, where it was split), as the rules read it."""
+    assert memory.valid_from is not None
+    return Message(
+        role=memory.role or "user",
+        text=memory.text,
+        time=memory.valid_from,
+        zone=str(memory.body.get("zone", "UTC")),
+        time_given=bool(memory.body.get("time_given", True)),
+        name=memory.speaker if memory.speaker != memory.role else None,
+        message_id=memory.message_id,
+    )
+
+
+def source_of(memory: Memory, start: int | None = None, end: int | None = None) -> Source:
+    """The evidence entry that points at a trace, or at some characters of it."""
+    return Source(
+        memory_id=memory.id,
+        message_id=memory.message_id,
+        role=memory.role,
+        speaker=memory.speaker,
+        time=memory.valid_from,
+        start=start,
+        end=end,
+    )
+
+

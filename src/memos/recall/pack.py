@@ -1,0 +1,117 @@
+"""Packing: from ranked hits to a context block within a hard token budget (a token = 4 characters, rounded up).
+
+Best hits are taken first, then shown in the order things happened, with dates and speakers; current facts lead, stale records are
+marked. Everything from memory is escaped, so that no stored text can close the block or speak outside it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, tzinfo
+
+from memos.memory.hit import Hit, Passage
+from memos.memory.model import LAYER_OF, Layer, Memory
+from memos.text.analysis import analyze, sentences
+
+OPEN, CLOSE = "<memos-context>", "</memos-context>"
+LONG = 480  # characters from which a memory is shown by passage
+_TAG = re.compile(r"</?\s*memos-context[^>]*>?|</?\s*(?:memories|memory|system|facts)\b[^>]*>?", re.IGNORECASE)
+
+
+def tokens(text: str) -> int:
+    """Tokens of a text, counted as 4 characters each, rounded up."""
+    return -(-len(text) // 4)
+
+
+@dataclass(slots=True)
+class _Block:
+    facts: list[str] = field(default_factory=list)
+    lines: list[tuple[datetime | None, int, str]] = field(default_factory=list)
+
+    def render(self) -> str:
+        parts = [OPEN]
+        if self.facts:
+            parts += ["Current facts:", *self.facts]
+        if self.lines:
+            ordered = sorted(self.lines, key=lambda x: (x[0] is None, x[0], x[1]))
+            parts += ["What was said, oldest first:", *(line for _, _, line in ordered)]
+        return "\n".join([*parts, CLOSE])
+
+
+def pack(hits: Sequence[Hit], max_tokens: int | None, zone: tzinfo) -> str:
+    """The context block of as many hits as fit, best first; empty when not even one does."""
+    block, shown = _Block(), set[str]()
+    for hit in hits:
+        trial = replace_block(block)
+        for fact in hit.facts:
+            if fact.id not in shown:
+                trial.facts.append(f"- {_fact_line(fact, zone)}")
+        if LAYER_OF[hit.memory.kind] is Layer.DERIVED and not hit.stale:
+            trial.facts.append(f"- {_fact_line(hit.memory, zone)}")
+        else:
+            trial.lines.append((hit.memory.happened_at, hit.rank, line(hit, zone)))
+        if max_tokens is not None and tokens(trial.render()) > max_tokens:
+            continue
+        block = trial
+        shown |= {f.id for f in hit.facts} | {hit.memory.id}
+    return block.render() if block.facts or block.lines else ""
+
+
+def replace_block(block: _Block) -> _Block:
+    """A copy that can be tried and thrown away."""
+    return _Block(list(block.facts), list(block.lines))
+
+
+def line(hit: Hit, zone: tzinfo) -> str:
+    """One memory as one line: date, speaker, what was said; stale ones are marked."""
+    when = hit.memory.happened_at
+    stamp = f"{when.astimezone(zone):%Y-%m-%d %H:%M} " if when else ""
+    who = f"{escape(hit.memory.speaker)}: " if hit.memory.speaker else ""
+    mark = "[outdated] " if hit.stale else ""
+    return f"{stamp}{mark}{who}{escape(hit.text)}"
+
+
+def _fact_line(fact: Memory, zone: tzinfo) -> str:
+    since = f" (since {fact.valid_from.astimezone(zone):%Y-%m-%d})" if fact.valid_from else ""
+    return f"{escape(fact.text)}{since}"
+
+
+def escape(text: str) -> str:
+    """Stored text as data: block tags are defused and line breaks folded, so that it cannot act as structure."""
+    return " ".join(_TAG.sub(lambda m: m[0].replace("<", "‹").replace(">", "›"), text).split())
+
+
+def best_passage(memory: Memory, terms: Sequence[str], budget: int = LONG) -> Passage | None:
+    """The run of sentences of a long memory that says most about the question; None when the memory is short."""
+    text = memory.text
+    if len(text) <= budget:
+        return None
+    wanted = set(terms)
+    spans = sentences(text)
+    worth = [len(wanted.intersection(analyze(text[a:b]).terms)) for a, b in spans]
+    best, best_span = -1.0, spans[0]
+    start = 0
+    total = 0
+    for end in range(len(spans)):
+        total += worth[end]
+        while start < end and spans[end][1] - spans[start][0] > budget:
+            total -= worth[start]
+            start += 1
+        value = total + 0.001 * (end - start)
+        if value > best:
+            best, best_span = value, (spans[start][0], spans[end][1])
+    a, b = best_span
+    return Passage(a, min(b, a + budget)) if b - a > budget else Passage(a, b)
+
+
+def with_passage(hit: Hit, terms: Sequence[str]) -> Hit:
+    """The hit, shown by its best passage when its memory is long."""
+    passage = best_passage(hit.memory, terms)
+    if passage is None:
+        return hit
+    text = hit.memory.text[passage.start : passage.end].strip()
+    before = "… " if passage.start > 0 else ""
+    after = " …" if passage.end < len(hit.memory.text) else ""
+    return replace(hit, text=f"{before}{text}{after}", passage=passage)

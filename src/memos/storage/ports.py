@@ -1,0 +1,317 @@
+"""The port every home of a cube implements, and the plain values that cross it.
+
+A `CubeStore` is one cube and nothing else (law 4): no method takes a cube name, so no query can reach another cube.
+Reads take a `View` (the two clocks and the statuses wanted); writes are functions over a `WriteTx`, run one after
+another inside a durable transaction, so that read-modify-write is safe across threads and processes (laws 1, 2 and 5).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memos.memory.filter import Filter
+from memos.memory.model import Edge, EdgeType, Memory, Status, Version
+from memos.text.document import TermRow
+
+T = TypeVar("T")
+Direction = Literal["out", "in", "both"]
+Durability = Literal["full", "normal"]
+
+CURRENT: frozenset[Status] = frozenset({Status.ACTIVE})
+WAS_TRUE: frozenset[Status] = frozenset({Status.ACTIVE, Status.SUPERSEDED})
+ANY_STATUS: frozenset[Status] = frozenset(Status)
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """How a read looks at the cube.
+
+    `as_of`: what was true then (None: no restriction on valid time). `known_at`: what we believed then (None: now).
+    `statuses`: which are visible; None means active ones, plus superseded ones when a clock is set.
+    """
+
+    as_of: datetime | None = None
+    known_at: datetime | None = None
+    statuses: frozenset[Status] | None = None
+
+    @property
+    def visible(self) -> frozenset[Status]:
+        """The statuses this view shows."""
+        if self.statuses is not None:
+            return self.statuses
+        return WAS_TRUE if self.as_of is not None else CURRENT
+
+    @property
+    def is_now(self) -> bool:
+        """Whether the view needs no clock: the current version of what is active."""
+        return self.as_of is None and self.known_at is None
+
+
+NOW = View()
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One page of a listing. `cursor` continues after the last item; None when there is no more."""
+
+    items: tuple[Memory, ...]
+    cursor: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """An edge met while walking the graph, and how many hops from the start."""
+
+    edge: Edge
+    depth: int
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """A memory id and the raw score of one channel (higher is better; scale is the channel's own)."""
+
+    id: str
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class TextQuery:
+    """A bag of analysed terms with weights. No syntax: a term is matched as a value, never parsed."""
+
+    terms: tuple[str, ...]
+    weights: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A time span asked for, and how much a message within it is worth, 0 to 1. `end` is exclusive."""
+
+    start: datetime
+    end: datetime
+    weight: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """One question, made ready for any cube.
+
+    `terms`: analysed terms and how much each counts (its rarity is the store's to know, unless `idf` gives it).
+    `speakers`: whose words are wanted, 0 to 1. `weights`: of the first stage, by column name. `force`: memory ids that must be
+    in the pool whatever their score (explain).
+    """
+
+    terms: Mapping[str, float]
+    idf: Mapping[str, float] | None = None
+    vector: NDArray[np.float32] | None = None
+    model: str | None = None
+    speakers: Mapping[str, float] = field(default_factory=dict)
+    spans: Sequence[Wanted] = ()
+    pool: int = 400
+    weights: Mapping[str, float] = field(default_factory=dict)
+    force: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """Candidates and their raw channel values; all arrays are aligned. `rows` are the home's handles, given back to `fetch`.
+
+    Columns (float32): `lexical` and `coarse` (≥ 0, idf-weighted), `dense` and `dense_window` (cosines), `speaker`, `date`,
+    `question`, `time_word`, `name` and `length` (0 to 1). `full_match` is the lexical value of a typical message that holds
+    every term once. `dense_mean` and `dense_best` are what a cosine is measured against. `cut` is the first-stage score below
+    which memories stayed out.
+    """
+
+    rows: NDArray[np.int64]
+    sessions: NDArray[np.int32]
+    happened: NDArray[np.int64]
+    derived: NDArray[np.bool_]
+    columns: Mapping[str, NDArray[np.float32]]
+    first_rank: NDArray[np.int64]
+    documents: int
+    history_chars: int
+    full_match: float
+    dense_mean: float = 0.0
+    dense_best: float = 0.0
+    has_dense: bool = False
+    dense_share: float = 0.0
+    cut: float = 0.0
+    loading: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Todo:
+    """A durable mark that work on a memory is still to be done."""
+
+    id: str
+    task: str
+    since: datetime
+    attempts: int = 0
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """A text that has no vector of a model yet. `text_id` is the home's own handle, given back to `put_vectors`."""
+
+    text_id: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Purged:
+    """What a hard delete removed, by what it was. `cascaded` are derived memories that had no other evidence."""
+
+    memories: int = 0
+    cascaded: int = 0
+    versions: int = 0
+    edges: int = 0
+    vectors: int = 0
+    terms: int = 0
+    ids: tuple[str, ...] = ()
+    restored: tuple[str, ...] = ()
+    erased_from_disk: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class StoreStats:
+    """Counts and sizes of a cube. Sizes in bytes."""
+
+    memories: int
+    by_kind: Mapping[str, int]
+    by_status: Mapping[str, int]
+    versions: int
+    edges: int
+    vectors: Mapping[str, int]
+    pending: Mapping[str, int]
+    disk_bytes: int
+    schema_version: int
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """Who changes the cube and why; every version written under it carries this."""
+
+    actor: str = "system"
+    cause: str | None = None
+    id: str | None = None
+
+
+class WriteTx(Protocol):
+    """The inside of one atomic change. All methods are synchronous and see the change's own writes."""
+
+    @property
+    def now(self) -> datetime:
+        """The time of this change."""
+        ...
+
+    def get(self, id: str) -> Memory | None: ...
+    def find_key(self, key: bytes) -> str | None: ...
+    def find_slot(self, slot: str, statuses: Collection[Status] | None = None) -> list[Memory]: ...
+    def put(self, memory: Memory, op: str = "add", *, terms: TermRow | None = None, key: bytes | None = None) -> Memory: ...
+    def touch(self, id: str) -> int: ...
+    def link(self, edge: Edge) -> None: ...
+    def unlink(self, src: str, dst: str, type: EdgeType, predicate: str | None = None) -> bool: ...
+    def edges(self, id: str, direction: Direction, types: Collection[EdgeType] | None = None) -> list[Edge]: ...
+    def mark(self, id: str, task: str) -> None: ...
+    def unmark(self, id: str, task: str) -> bool: ...
+    def fail(self, id: str, task: str, error: str) -> None: ...
+    def put_vectors(self, model: str, items: Sequence[tuple[int, NDArray[np.float32]]]) -> int: ...
+    def purge(self, ids: Iterable[str]) -> Purged: ...
+    def undo(self, id: str) -> list[Memory]: ...
+
+
+class CubeStore(Protocol):
+    """Everything about one cube. Implementations must pass `tests/storage/conformance.py` unchanged."""
+
+    async def write(self, fn: Callable[[WriteTx], T], change: Change = Change()) -> T:
+        """Run `fn` in one atomic, durable change; when this returns, it survives a crash. Raises what `fn` raises."""
+        ...
+
+    async def get(self, ids: Sequence[str], view: View = NOW) -> list[Memory]: ...
+
+    async def list(
+        self,
+        where: Filter | None = None,
+        *,
+        view: View = NOW,
+        limit: int = 100,
+        cursor: str | None = None,
+        newest_first: bool = True,
+    ) -> Page: ...
+
+    async def count(self, where: Filter | None = None, *, view: View = NOW) -> int: ...
+
+    async def history(self, id: str) -> list[Version]: ...
+
+    async def neighbors(
+        self,
+        ids: Sequence[str],
+        *,
+        depth: int = 1,
+        types: Collection[EdgeType] | None = None,
+        direction: Direction = "both",
+        view: View = NOW,
+        limit: int = 1000,
+    ) -> list[Link]: ...
+
+    async def search_text(
+        self, query: TextQuery, *, limit: int = 50, where: Filter | None = None, view: View = NOW
+    ) -> list[Scored]: ...
+
+    async def search_vector(
+        self,
+        vector: NDArray[np.float32],
+        model: str,
+        *,
+        limit: int = 50,
+        where: Filter | None = None,
+        view: View = NOW,
+    ) -> list[Scored]: ...
+
+    async def gather(self, probe: Probe, *, where: Filter | None = None, view: View = NOW) -> Pool:
+        """The candidates of a question with every channel's value: the one round trip of a search."""
+        ...
+
+    async def fetch(self, rows: Sequence[int]) -> list[Memory]:
+        """The memories behind handles of a pool, in that order; those deleted meanwhile are left out."""
+        ...
+
+    async def frequencies(self, terms: Collection[str]) -> tuple[int, dict[str, int]]:
+        """How many texts there are, and how many hold each term: the rarity of terms across several cubes."""
+        ...
+
+    async def speakers(self) -> dict[str, int]:
+        """Everybody who speaks in the cube, and how many texts are theirs."""
+        ...
+
+    async def preceding(self, ids: Sequence[str], count: int) -> dict[str, tuple[Memory, ...]]:
+        """For each raw record the up to `count` records before it in its session, oldest first."""
+        ...
+
+    async def todo(self, task: str, limit: int = 100) -> list[Todo]: ...
+
+    async def pending_vectors(self, model: str, limit: int = 256) -> list[Pending]: ...
+
+    async def count_pending_vectors(self, model: str) -> int: ...
+
+    async def stats(self) -> StoreStats: ...
+
+    async def close(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class CubeInfo:
+    """A cube as the registry knows it: its name, who owns it, who may do what, and where it lives."""
+
+    name: str
+    owner: str
+    created_at: datetime
+    grants: Mapping[str, str] = field(default_factory=dict)
+    location: str = ""
+    info: Mapping[str, Any] = field(default_factory=dict)

@@ -1,0 +1,236 @@
+"""The resident index of one cube: for every current text its terms, state, place in its session, and vectors.
+
+Documents are numbered in the order they were stored. A home feeds it with `Row`s; `apply` brings it up to date.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memos.memory.model import LAYER_OF, Kind, Layer, Status
+from memos.storage.resident.arrays import Growable
+from memos.storage.resident.postings import Postings
+from memos.storage.resident.vectors import VectorIndex
+
+NEVER = np.iinfo(np.int64).max
+KINDS = tuple(Kind)
+STATUSES = tuple(Status)
+_KIND_CODE = {k.value: i for i, k in enumerate(KINDS)}
+_STATUS_CODE = {s.value: i for i, s in enumerate(STATUSES)}
+_CHAINED = np.asarray([LAYER_OF[k] is Layer.TRACE for k in KINDS])
+ACTIVE = _STATUS_CODE[Status.ACTIVE.value]
+
+
+class Row(NamedTuple):
+    """One version of a memory, as a home streams it in row order. Times in µs; `terms` are packed uint32."""
+
+    n: int
+    t: int
+    replaces: int  # text id of the version before, 0 when there is none
+    current: bool
+    kind: str
+    status: str
+    session: str | None
+    role: str | None
+    speaker: str | None
+    happened: int
+    valid_to: int | None
+    features: int
+    chars: int
+    terms: bytes | None
+
+
+class ResidentIndex:
+    """Arrays over documents (current texts) of one cube. Not thread-safe: the owner holds a lock around use."""
+
+    def __init__(self) -> None:
+        self.t = Growable(np.int64)
+        self.n = Growable(np.int64)
+        self.current = Growable(np.bool_)
+        self.kind = Growable(np.uint8)
+        self.status = Growable(np.uint8)
+        self.session = Growable(np.int32)
+        self.speaker = Growable(np.int32)
+        self.happened = Growable(np.int64)
+        self.valid_to = Growable(np.int64)
+        self.features = Growable(np.uint32)
+        self.length = Growable(np.int32)
+        self.chars = Growable(np.int32)
+        self.prev = Growable(np.int32)
+        self.next = Growable(np.int32)
+        self.postings = Postings()
+        self.vectors: dict[str, VectorIndex] = {}
+        self.sessions: dict[str, int] = {}
+        self.speakers: dict[str, int] = {}
+        self._last_in_session: dict[int, int] = {}
+
+    def __len__(self) -> int:
+        return self.t.size
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held by the large parts."""
+        fixed = (self.t, self.n, self.happened, self.valid_to, self.session, self.speaker, self.features, self.length)
+        return (
+            sum(a.nbytes for a in fixed) + self.postings.nbytes + sum(v.nbytes for v in self.vectors.values())
+        )
+
+    def build(self, rows: Sequence[Row]) -> None:
+        """Fill an empty index from the current version of every memory, ordered by t."""
+        if not rows:
+            return
+        columns = list(zip(*rows, strict=True))
+        n, t, _, current, kind, status, session, _role, speaker, happened, valid_to, features, chars, terms = columns
+        self.t.extend(np.asarray(t, np.int64))
+        self.n.extend(np.asarray(n, np.int64))
+        self.current.extend(np.asarray(current, np.bool_))
+        self.kind.extend(np.asarray([_KIND_CODE[k] for k in kind], np.uint8))
+        self.status.extend(np.asarray([_STATUS_CODE[s] for s in status], np.uint8))
+        self.session.extend(np.asarray([_code(self.sessions, s) for s in session], np.int32))
+        self.speaker.extend(np.asarray([_code(self.speakers, s) for s in speaker], np.int32))
+        self.happened.extend(np.asarray(happened, np.int64))
+        self.valid_to.extend(np.asarray([NEVER if v is None else v for v in valid_to], np.int64))
+        self.features.extend(np.asarray(features, np.uint32))
+        self.chars.extend(np.asarray(chars, np.int32))
+        lengths = np.asarray([len(a or b"") // 4 for a in terms], np.int32)
+        self.length.extend(lengths)
+        joined = b"".join(part for part in terms if part)
+        self.postings.build(lengths.astype(np.int64), np.frombuffer(joined, "<u4"))
+        self._chain_all()
+
+    def apply(self, rows: Iterable[Row]) -> None:
+        """Take in versions stored since, in row order."""
+        for row in rows:
+            doc = self.document(row.t)
+            if row.replaces and row.replaces != row.t and (old := self.document(row.replaces)) >= 0:
+                self.current.view[old] = False
+                self._unchain(old)
+            if doc < 0:
+                if row.t != row.n:
+                    continue  # its text was purged meanwhile
+                doc = self._append(row)
+            self.n.view[doc] = row.n
+            self.current.view[doc] = row.current
+            self.status.view[doc] = _STATUS_CODE[row.status]
+            self.kind.view[doc] = _KIND_CODE[row.kind]
+            self.valid_to.view[doc] = NEVER if row.valid_to is None else row.valid_to
+
+    def purge(self, texts: Iterable[int]) -> None:
+        """Forget hard-deleted texts."""
+        docs = [d for t in texts if (d := self.document(t)) >= 0]
+        for doc in docs:
+            self.current.view[doc] = False
+            self._unchain(doc)
+        for index in self.vectors.values():
+            index.drop(np.asarray([d for d in docs if d < len(index)], np.intp))
+
+    def put_vectors(self, model: str, dim: int, texts: NDArray[np.int64], vectors: NDArray[np.float32]) -> None:
+        """Set vectors by text id; ids that are not in the index are skipped."""
+        index = self.vectors.setdefault(model, VectorIndex(dim))
+        index.resize(len(self))
+        docs = np.searchsorted(self.t.view, texts)
+        docs[docs == len(self)] = 0
+        known = self.t.view[docs] == texts if len(self) else np.zeros(len(texts), bool)
+        index.put(docs[known], vectors[known])
+
+    @property
+    def history_chars(self) -> int:
+        """Characters of all current raw records: what sending the whole history would take."""
+        return int(self.chars.view[self.current.view & _CHAINED[self.kind.view]].sum())
+
+    def speaker_counts(self) -> dict[str, int]:
+        """Everybody who speaks, and how many current texts are theirs."""
+        codes = self.speaker.view[self.current.view]
+        counts = np.bincount(codes[codes >= 0], minlength=len(self.speakers))
+        return {name: int(counts[code]) for name, code in self.speakers.items() if counts[code]}
+
+    def is_derived(self, docs: NDArray[np.intp]) -> NDArray[np.bool_]:
+        """Which of these documents are derived rather than raw."""
+        return np.asarray(~_CHAINED[self.kind.view[docs]])
+
+    def document(self, t: int) -> int:
+        """The document of a text id, or -1."""
+        at = int(np.searchsorted(self.t.view, t))
+        return at if at < len(self) and self.t.view[at] == t else -1
+
+    # -- the order of turns within a session ---------------------------------------------------------------------
+
+    def _append(self, row: Row) -> int:
+        doc = len(self)
+        terms = np.frombuffer(row.terms or b"", "<u4")
+        for array, value in (
+            (self.t, row.t),
+            (self.n, row.n),
+            (self.current, row.current),
+            (self.kind, _KIND_CODE[row.kind]),
+            (self.status, _STATUS_CODE[row.status]),
+            (self.session, _code(self.sessions, row.session)),
+            (self.speaker, _code(self.speakers, row.speaker)),
+            (self.happened, row.happened),
+            (self.valid_to, NEVER if row.valid_to is None else row.valid_to),
+            (self.features, row.features),
+            (self.length, len(row.terms or b"") // 4),
+            (self.chars, row.chars),
+            (self.prev, -1),
+            (self.next, -1),
+        ):
+            array.extend(np.asarray([value], array.view.dtype))
+        self.postings.append(doc, terms)
+        for index in self.vectors.values():
+            index.resize(len(self))
+        if _CHAINED[self.kind.view[doc]]:
+            self._chain(doc)
+        return doc
+
+    def _chain(self, doc: int) -> None:
+        session = int(self.session.view[doc])
+        before = self._last_in_session.get(session, -1)
+        after = -1
+        while before >= 0 and self.happened.view[before] > self.happened.view[doc]:
+            before, after = int(self.prev.view[before]), before
+        self.prev.view[doc], self.next.view[doc] = before, after
+        if before >= 0:
+            self.next.view[before] = doc
+        if after >= 0:
+            self.prev.view[after] = doc
+        else:
+            self._last_in_session[session] = doc
+
+    def _unchain(self, doc: int) -> None:
+        before, after = int(self.prev.view[doc]), int(self.next.view[doc])
+        session = int(self.session.view[doc])
+        if before >= 0:
+            self.next.view[before] = after
+        if after >= 0:
+            self.prev.view[after] = before
+        elif self._last_in_session.get(session) == doc:
+            if before >= 0:
+                self._last_in_session[session] = before
+            else:
+                del self._last_in_session[session]
+        self.prev.view[doc] = self.next.view[doc] = -1
+
+    def _chain_all(self) -> None:
+        size = len(self)
+        prev, following = np.full(size, -1, np.int32), np.full(size, -1, np.int32)
+        turns = np.flatnonzero(_CHAINED[self.kind.view] & self.current.view)
+        order = turns[np.lexsort((turns, self.happened.view[turns], self.session.view[turns]))]
+        sessions = self.session.view[order]
+        same = np.flatnonzero(sessions[1:] == sessions[:-1])
+        prev[order[same + 1]] = order[same]
+        following[order[same]] = order[same + 1]
+        self.prev.extend(prev)
+        self.next.extend(following)
+        ends = np.flatnonzero(np.append(sessions[1:] != sessions[:-1], True)) if len(order) else np.empty(0, np.intp)
+        self._last_in_session = {int(sessions[i]): int(order[i]) for i in ends}
+
+
+def _code(table: dict[str, int], value: str | None) -> int:
+    """A number for a name, new names added; -1 for none."""
+    if value is None:
+        return -1
+    return table.setdefault(value, len(table))

@@ -1,0 +1,161 @@
+"""Vectors of one model in memory, one slot per document.
+
+Small: exact cosine over a float matrix. Large: a first pass over sign bits (Hamming distance), then exact re-scoring of the best
+by 8-bit codes. The stored vectors are the truth; this is a cache of them.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memos.storage.resident.arrays import Growable
+
+F32 = NDArray[np.float32]
+
+EXACT_LIMIT = 16_384  # documents up to which every vector is scored exactly
+RESCORED = 2_000  # documents re-scored exactly after the first pass
+_CHUNK = 16_384
+_pool = ThreadPoolExecutor(2, thread_name_prefix="memos-scan")
+
+
+class VectorIndex:
+    """Unit vectors by document number; a document without a vector scores 0."""
+
+    def __init__(self, dim: int) -> None:
+        self.dim = dim
+        self._words = -(-dim // 64)
+        self._codes = np.zeros((64, dim), np.int8)
+        self._scale = Growable(np.float32)
+        self._bits = Growable(np.uint64, (self._words,))
+        self._exact: F32 | None = np.zeros((64, dim), np.float32)
+        self.filled = 0
+
+    def __len__(self) -> int:
+        return self._scale.size
+
+    def resize(self, documents: int) -> None:
+        """Make room for documents 0..documents-1; new ones have no vector yet."""
+        missing = documents - len(self)
+        if missing <= 0:
+            return
+        self._scale.extend(np.zeros(missing, np.float32))
+        self._bits.extend(np.zeros((self._words, missing), np.uint64))
+        self._codes = _grow(self._codes, documents)
+        if documents > EXACT_LIMIT:
+            self._exact = None
+        elif self._exact is not None:
+            self._exact = _grow(self._exact, documents)
+
+    def put(self, docs: NDArray[np.intp], vectors: F32) -> None:
+        """Set the vectors (shape (len(docs), dim)) of these documents."""
+        if not len(docs):
+            return
+        peak = np.maximum(np.abs(vectors).max(axis=1), 1e-9)
+        scale = (peak / 127).astype(np.float32)
+        self._codes[docs] = np.rint(vectors / scale[:, None]).astype(np.int8)
+        self.filled += int((self._scale.view[docs] == 0).sum())
+        self._scale.view[docs] = scale
+        self._bits.view[:, docs] = _sign_bits(vectors, self._words).T
+        if self._exact is not None:
+            self._exact[docs] = vectors
+
+    def drop(self, docs: NDArray[np.intp]) -> None:
+        """Forget the vectors of these documents."""
+        self._scale.view[docs] = 0
+        self._codes[docs] = 0
+        self._bits.view[:, docs] = 0
+        if self._exact is not None:
+            self._exact[docs] = 0
+
+    def cosine(self, query: F32, docs: NDArray[np.intp]) -> F32:
+        """Cosine of the unit query with these documents, shape (len(docs),); 0 where there is no vector."""
+        if self._exact is not None:
+            return np.asarray(self._exact[docs] @ query, np.float32)
+        return np.asarray((self._codes[docs].astype(np.float32) @ query) * self._scale.view[docs], np.float32)
+
+    def vectors(self, docs: NDArray[np.intp]) -> F32:
+        """The vectors of these documents, shape (len(docs), dim); zeros where there is none."""
+        if self._exact is not None:
+            return self._exact[docs]
+        return self._codes[docs].astype(np.float32) * self._scale.view[docs][:, None]
+
+    def best(self, query: F32, limit: int, allowed: NDArray[np.bool_] | None = None) -> tuple[NDArray[np.intp], F32]:
+        """The `limit` nearest documents (among the allowed) and their cosines, best first."""
+        n = len(self)
+        if n == 0 or limit < 1:
+            return np.empty(0, np.intp), np.empty(0, np.float32)
+        if allowed is not None and (few := np.flatnonzero(allowed)).size <= EXACT_LIMIT:
+            candidates = few
+        elif self._exact is not None:
+            candidates = np.arange(n) if allowed is None else np.flatnonzero(allowed)
+        else:
+            candidates = self._first_pass(query, max(RESCORED, 4 * limit), allowed)
+        scores = self.cosine(query, candidates)
+        order = np.argsort(-scores, kind="stable")[:limit] if len(scores) <= limit * 4 else _top(scores, limit)
+        order = order[self._scale.view[candidates[order]] > 0]
+        return candidates[order], scores[order]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held."""
+        return int(self._codes.nbytes + self._bits.nbytes + (0 if self._exact is None else self._exact.nbytes))
+
+    def _first_pass(self, query: F32, wanted: int, allowed: NDArray[np.bool_] | None) -> NDArray[np.intp]:
+        bits = self._bits.view
+        code = _sign_bits(query[None, :], self._words)[0]
+        n = bits.shape[1]
+        distance = np.empty(n, np.uint16)
+        half = n // 2 // _CHUNK * _CHUNK
+        other = _pool.submit(_hamming, bits[:, :half], code, distance[:half]) if half else None
+        _hamming(bits[:, half:], code, distance[half:])
+        if other is not None:
+            other.result()
+        distance[self._scale.view == 0] = 0xFFFF
+        if allowed is not None:
+            distance[~allowed] = 0xFFFF
+        return _nearest(distance, wanted)
+
+
+def _hamming(bits: NDArray[np.uint64], code: NDArray[np.uint64], out: NDArray[np.uint16]) -> None:
+    for i in range(0, bits.shape[1], _CHUNK):
+        part = bits[:, i : i + _CHUNK]
+        total = np.bitwise_count(part[0] ^ code[0]).astype(np.uint16)
+        for word in range(1, len(code)):
+            total += np.bitwise_count(part[word] ^ code[word])
+        out[i : i + _CHUNK] = total
+
+
+def _nearest(distance: NDArray[np.uint16], wanted: int) -> NDArray[np.intp]:
+    """About `wanted` documents of smallest distance: the cut is estimated on a sample, then widened until enough are in."""
+    sample = np.sort(distance[:: max(1, len(distance) // 65_536)])
+    share = wanted / len(distance)
+    while True:
+        cut = sample[min(len(sample) - 1, int(share * len(sample)) + 1)]
+        found = np.flatnonzero(distance <= cut) if cut < 0xFFFF else np.flatnonzero(distance < 0xFFFF)
+        if len(found) >= wanted or cut >= 0xFFFF or share >= 1:
+            return found
+        share *= 2
+
+
+def _sign_bits(vectors: F32, words: int) -> NDArray[np.uint64]:
+    """Sign bits packed into 64-bit words, shape (len(vectors), words); missing dimensions are 0 bits."""
+    packed = np.packbits(vectors > 0, axis=1)
+    full = np.zeros((len(vectors), words * 8), np.uint8)
+    full[:, : packed.shape[1]] = packed
+    return full.view(np.uint64)
+
+
+def _grow(array: NDArray[np.generic], rows: int) -> NDArray[np.generic]:  # type: ignore[type-arg,unused-ignore]
+    if rows <= len(array):
+        return array
+    grown = np.zeros((max(rows, len(array) * 3 // 2), array.shape[1]), array.dtype)
+    grown[: len(array)] = array
+    return grown
+
+
+def _top(scores: F32, limit: int) -> NDArray[np.intp]:
+    part = np.argpartition(-scores, limit)[:limit]
+    return np.asarray(part[np.argsort(-scores[part], kind="stable")], np.intp)

@@ -1,0 +1,352 @@
+"""`SqliteCube`: one cube in one SQLite file. Writes go through the file's writer thread, reads through a few connections,
+ranking reads through the resident index. Nothing here can reach another file (law 4)."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import queue
+import threading
+from collections.abc import Callable, Collection, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+import apsw
+import numpy as np
+from numpy.typing import NDArray
+
+from memos.errors import StorageError, StorageReadOnly
+from memos.memory.filter import Filter
+from memos.memory.model import EdgeType, Memory, Version
+from memos.memory.time import to_micros
+from memos.storage.ports import (
+    NOW,
+    Change,
+    Direction,
+    Durability,
+    Link,
+    Page,
+    Pending,
+    Pool,
+    Probe,
+    Purged,
+    Scored,
+    StoreStats,
+    TextQuery,
+    Todo,
+    View,
+    WriteTx,
+)
+from memos.storage.resident.gather import Resolved, Span, gather, rarity_of
+from memos.storage.resident.index import ACTIVE, ResidentIndex
+from memos.storage.sqlite import purge, reads, terms
+from memos.storage.sqlite.connect import connect, migrate, typed_errors
+from memos.storage.sqlite.feed import Feed
+from memos.storage.sqlite.schema import CUBE_APPLICATION_ID, CUBE_MIGRATIONS
+from memos.storage.sqlite.writer import Writer
+
+T = TypeVar("T")
+
+VACUUM_LIMIT = 64 << 20  # a hard delete rewrites files up to this size at once; larger ones when asked
+_readers = ThreadPoolExecutor(4, thread_name_prefix="memos-read")
+
+
+class SqliteCube:
+    """A `CubeStore` in one file. `open` creates or upgrades the file; a file that cannot be written opens for reading."""
+
+    def __init__(self, path: Path, *, durability: Durability = "full", read_only: bool = False) -> None:
+        self.path = path
+        self.read_only = read_only
+        self._writer = Writer(path, durability)
+        self._idle: queue.SimpleQueue[apsw.Connection] = queue.SimpleQueue()
+        self._open_connections: list[apsw.Connection] = []
+        self._lock = threading.Lock()
+        self._closed = False
+        self._embedded_up_to: dict[str, int] = {}
+        self._masks: dict[object, tuple[int, NDArray[np.bool_]]] = {}
+        self.feed = Feed(path, read_only=read_only)
+
+    @classmethod
+    def open(cls, path: Path, *, durability: Durability = "full", create: bool = True) -> SqliteCube:
+        """Open a cube file, creating or upgrading it where needed."""
+        if not path.exists():
+            if not create:
+                raise StorageError(f"cube file {path} does not exist; it was moved or deleted outside MemOS")
+            with typed_errors(path):
+                path.parent.mkdir(parents=True, exist_ok=True)
+        writable = os.access(path if path.exists() else path.parent, os.W_OK)
+        if not writable and not path.exists():
+            raise StorageReadOnly(f"{path.parent} cannot be written: check its permissions or choose another folder")
+        db = connect(path, read_only=not writable, durability=durability)
+        try:
+            if writable:
+                migrate(db, path, CUBE_APPLICATION_ID, CUBE_MIGRATIONS)
+        finally:
+            db.close()
+        return cls(path, durability=durability, read_only=not writable)
+
+    # -- writes ------------------------------------------------------------------------------------------------
+
+    async def write(self, fn: Callable[[WriteTx], T], change: Change = Change()) -> T:
+        """Run `fn` in one atomic, durable change. See `CubeStore.write`."""
+        self._check_writable()
+        return await asyncio.wrap_future(self._writer.submit(fn, change))
+
+    def write_soon(self, fn: Callable[[WriteTx], T], change: Change = Change()) -> Any:
+        """The same for a caller without an event loop: a `concurrent.futures.Future`."""
+        self._check_writable()
+        return self._writer.submit(fn, change)
+
+    async def purge(self, ids: Sequence[str], change: Change = Change(), *, vacuum: bool | None = None) -> Purged:
+        """Hard-delete and clear the disk of it: free pages, log and index. Large files are rewritten only when asked."""
+        self._check_writable()
+        report = await self.write(lambda tx: tx.purge(ids), change)
+        if not report.ids:
+            return report
+        return await self.erase(report, vacuum=vacuum)
+
+    async def erase(self, report: Purged, *, vacuum: bool | None = None) -> Purged:
+        """Clear the file's free pages and log after deletions; returns the report with `erased_from_disk` set."""
+        rewrite = self.path.stat().st_size <= VACUUM_LIMIT if vacuum is None else vacuum
+        with self._lock:
+            self._masks.clear()
+        self._release_readers()
+        erased = await asyncio.wrap_future(self._writer.submit_bare(lambda db: purge.erase(db, vacuum=rewrite)))
+        return replace(report, erased_from_disk=bool(erased))
+
+    def _check_writable(self) -> None:
+        if self.read_only:
+            raise StorageReadOnly(f"{self.path} was opened read-only because it cannot be written; fix its permissions")
+
+    # -- reads -------------------------------------------------------------------------------------------------
+
+    async def get(self, ids: Sequence[str], view: View = NOW) -> list[Memory]:
+        """The memories that exist in this view, in the order asked."""
+        return await self._read(lambda db: reads.get(db, ids, view))
+
+    async def list(
+        self,
+        where: Filter | None = None,
+        *,
+        view: View = NOW,
+        limit: int = 100,
+        cursor: str | None = None,
+        newest_first: bool = True,
+    ) -> Page:
+        """One page in order of creation; continue with `cursor` until it is None."""
+        return await self._read(lambda db: reads.list_page(db, where, view, limit, cursor, newest_first))
+
+    async def count(self, where: Filter | None = None, *, view: View = NOW) -> int:
+        """How many memories there are."""
+        return await self._read(lambda db: reads.count(db, where, view))
+
+    async def history(self, id: str) -> list[Version]:
+        """Every version of a memory, oldest first."""
+        return await self._read(lambda db: reads.history(db, id))
+
+    async def neighbors(
+        self,
+        ids: Sequence[str],
+        *,
+        depth: int = 1,
+        types: Collection[EdgeType] | None = None,
+        direction: Direction = "both",
+        view: View = NOW,
+        limit: int = 1000,
+    ) -> list[Link]:
+        """Edges within `depth` hops, nearest first."""
+        return await self._read(lambda db: reads.neighbors(db, ids, depth, types, direction, view, limit))
+
+    async def search_text(
+        self, query: TextQuery, *, limit: int = 50, where: Filter | None = None, view: View = NOW
+    ) -> list[Scored]:
+        """Full text by the stored index alone; needs nothing in memory and sees former texts under `known_at`."""
+        return await self._read(lambda db: reads.search_text(db, query, limit, where, view))
+
+    async def search_vector(
+        self,
+        vector: NDArray[np.float32],
+        model: str,
+        *,
+        limit: int = 50,
+        where: Filter | None = None,
+        view: View = NOW,
+    ) -> list[Scored]:
+        """Nearest vectors of one model by cosine."""
+
+        def run(db: apsw.Connection) -> list[Scored]:
+            with self.feed.lock:
+                index = self.feed.refresh()
+                allowed = self.allowed(db, index, where, view)
+                if model not in index.vectors:
+                    return []
+                docs, scores = index.vectors[model].best(np.asarray(vector, np.float32), limit, allowed)
+                numbers = index.n.view[docs].tolist()
+            found = reads.by_rows(db, numbers)
+            return [Scored(found[n].id, float(s)) for n, s in zip(numbers, scores, strict=True) if n in found]
+
+        return await self._read(run)
+
+    async def gather(self, probe: Probe, *, where: Filter | None = None, view: View = NOW) -> Pool:
+        """The candidates of a question with every channel's value. See `Pool`."""
+        return await self._read(lambda db: self._gather(db, probe, where, view))
+
+    def _gather(self, db: apsw.Connection, probe: Probe, where: Filter | None, view: View) -> Pool:
+        with self.feed.lock:
+            index = self.feed.refresh()
+            numbers = terms.lookup(db, probe.terms)
+            total = max(1, len(index))
+            rarity = probe.idf or {
+                w: rarity_of(len(index), index.postings.frequency(numbers[w]) if w in numbers else 0) for w in probe.terms
+            }
+            weights = {w: weight * rarity[w] for w, weight in probe.terms.items()}
+            asked = Resolved(
+                probe=probe,
+                terms={numbers[w]: weight for w, weight in weights.items() if w in numbers},
+                full=sum(weights.values()),
+                spans=tuple(Span(to_micros(w.start), to_micros(w.end), w.weight) for w in probe.spans),
+                force=tuple(d for t in reads.text_ids(db, probe.force) if (d := index.document(t)) >= 0),
+            )
+            return gather(index, asked, self.allowed(db, index, where, view))
+
+    async def fetch(self, rows: Sequence[int]) -> list[Memory]:
+        """The memories behind handles of a pool."""
+        found = await self._read(lambda db: reads.by_rows(db, rows))
+        return [found[n] for n in rows if n in found]
+
+    async def frequencies(self, words: Collection[str]) -> tuple[int, dict[str, int]]:
+        """How many texts there are, and how many hold each term."""
+
+        def run(db: apsw.Connection) -> tuple[int, dict[str, int]]:
+            with self.feed.lock:
+                index = self.feed.refresh()
+                numbers = terms.lookup(db, words)
+                return len(index), {w: index.postings.frequency(n) for w, n in numbers.items()}
+
+        return await self._read(run)
+
+    async def speakers(self) -> dict[str, int]:
+        """Everybody who speaks in the cube, and how many texts are theirs."""
+
+        def run(_: apsw.Connection) -> dict[str, int]:
+            with self.feed.lock:
+                return self.feed.refresh().speaker_counts()
+
+        return await self._read(run)
+
+    def allowed(
+        self, db: apsw.Connection, index: ResidentIndex, where: Filter | None, view: View
+    ) -> NDArray[np.bool_]:
+        """Which documents of the index a view and filter leave. Cached until the cube changes."""
+        if where is None and view == NOW:
+            return index.current.view & (index.status.view == ACTIVE)
+        key = (where, view)
+        cached = self._masks.get(key)
+        if cached is not None and cached[0] == self.feed.stamp:
+            return cached[1]
+        mask = np.zeros(len(index), bool)
+        pairs = np.asarray(reads.matching_texts(db, where, view), np.int64).reshape(-1, 2)
+        docs = np.searchsorted(index.t.view, pairs[:, 0])
+        known = docs < len(index)
+        docs = docs[known]
+        mask[docs[index.t.view[docs] == pairs[known, 0]]] = True
+        with self._lock:
+            if len(self._masks) > 32:
+                self._masks.clear()
+            self._masks[key] = (self.feed.stamp, mask)
+        return mask
+
+    async def preceding(self, ids: Sequence[str], count: int) -> dict[str, tuple[Memory, ...]]:
+        """For each raw record the records before it in its session, oldest first."""
+        return await self._read(lambda db: reads.preceding(db, ids, count))
+
+    async def todo(self, task: str, limit: int = 100) -> list[Todo]:
+        """The oldest marks of a task."""
+        return await self._read(lambda db: reads.todo(db, task, limit))
+
+    async def pending_vectors(self, model: str, limit: int = 256) -> list[Pending]:
+        """Current texts without a vector of this model, oldest first."""
+        after = self._embedded_up_to.get(model, 0)
+        newest = await self._read(reads.newest)
+        found = await self._read(lambda db: reads.pending_vectors(db, model, after, limit))
+        if found:
+            self._embedded_up_to[model] = found[0].text_id - 1
+        elif newest:
+            self._embedded_up_to[model] = newest
+        return found
+
+    async def count_pending_vectors(self, model: str) -> int:
+        """How many current texts have no vector of this model."""
+        after = self._embedded_up_to.get(model, 0)
+        return await self._read(lambda db: reads.count_pending_vectors(db, model, after))
+
+    async def stats(self) -> StoreStats:
+        """Counts and sizes."""
+        disk = sum(f.stat().st_size for f in self.files() if f.exists())
+        return await self._read(lambda db: reads.stats(db, disk))
+
+    async def check(self) -> list[str]:
+        """Problems found in the file (pages, full text, orphans); empty when it is sound."""
+        return await self._read(reads.check)
+
+    @property
+    def resident_bytes(self) -> int:
+        """Memory the resident index holds; 0 when it is not loaded."""
+        index = self.feed.index
+        return 0 if index is None else index.nbytes
+
+    def files(self) -> list[Path]:
+        """Every file this cube occupies."""
+        return [self.path, self.path.with_name(self.path.name + "-wal"), self.path.with_name(self.path.name + "-shm")]
+
+    async def meta(self, key: str) -> str | None:
+        """A setting kept in the cube itself."""
+        return await self._read(lambda db: db.execute("SELECT value FROM meta WHERE key=?", (key,)).get)
+
+    async def set_meta(self, key: str, value: str) -> None:
+        """Keep a setting in the cube itself."""
+
+        def put(tx: Any) -> None:
+            tx.db.execute("INSERT OR REPLACE INTO meta(key, value) VALUES(?, ?)", (key, value))
+
+        await self.write(put)
+
+    async def close(self) -> None:
+        """Finish queued writes and close every connection."""
+        await asyncio.get_running_loop().run_in_executor(None, self.close_now)
+
+    def close_now(self) -> None:
+        """The same, blocking."""
+        self._closed = True
+        self._writer.close()
+        self.feed.drop()
+        self._release_readers()
+
+    async def _read(self, fn: Callable[[apsw.Connection], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(_readers, self.read_now, fn)
+
+    def read_now(self, fn: Callable[[apsw.Connection], T]) -> T:
+        """Run `fn` on a reading connection, in the calling thread."""
+        if self._closed:
+            raise StorageError(f"{self.path} is closed; open the cube again")
+        with typed_errors(self.path):
+            try:
+                db = self._idle.get_nowait()
+            except queue.Empty:
+                db = connect(self.path, read_only=self.read_only)
+            try:
+                return fn(db)
+            finally:
+                if self._closed:
+                    db.close()
+                else:
+                    self._idle.put(db)
+
+    def _release_readers(self) -> None:
+        while True:
+            try:
+                self._idle.get_nowait().close()
+            except queue.Empty:
+                return

@@ -1,0 +1,96 @@
+"""Streams a cube file into its resident index: everything at first, then only what was stored since."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import apsw
+import numpy as np
+
+from memos.storage.resident.index import ResidentIndex, Row
+from memos.storage.sqlite.connect import connect
+
+_ROW = (
+    "m.n, m.t, CASE WHEN m.version > 1 THEN coalesce((SELECT p.t FROM memories p WHERE p.id=m.id AND p.version=m.version-1), 0) "
+    "ELSE 0 END, m.known_to IS NULL, m.kind, m.status, m.session, m.role, m.speaker, coalesce(m.valid_from, m.recorded_at), "
+    "m.valid_to, m.features, length(m.text)"
+)
+_ALL = (
+    f"SELECT {_ROW}, x.terms FROM memories m JOIN memories x ON x.n=m.t WHERE m.known_to IS NULL ORDER BY m.t"
+)
+_SINCE = f"SELECT {_ROW}, m.terms FROM memories m WHERE m.n > ? ORDER BY m.n"
+_VECTORS = "SELECT v.v, v.t, v.m, v.data FROM vectors v WHERE v.v > ? ORDER BY v.v LIMIT 20000"
+
+
+class Feed:
+    """Keeps one `ResidentIndex` equal to the file. Use `lock` around `refresh` and any read of the index."""
+
+    def __init__(self, path: Path, *, read_only: bool) -> None:
+        self._path, self._read_only = path, read_only
+        self._db: apsw.Connection | None = None
+        self.lock = threading.RLock()
+        self.index: ResidentIndex | None = None
+        self._n = self._v = self._p = 0
+        self._models: dict[int, tuple[str, int]] = {}
+        self.stamp = 0
+
+    def refresh(self) -> ResidentIndex:
+        """Bring the index up to date with what is committed, and return it. `stamp` changes when anything did."""
+        if self._db is None:
+            self._db = connect(self._path, read_only=self._read_only)
+        db = self._db
+        db.execute("BEGIN")
+        try:
+            if self.index is None:
+                self._load(db)
+            else:
+                self._follow(db)
+            assert self.index is not None
+            return self.index
+        finally:
+            db.execute("COMMIT")
+
+    def drop(self) -> None:
+        """Free the index and its connection; the next `refresh` loads it again."""
+        with self.lock:
+            self.index = None
+            if self._db is not None:
+                self._db.close()
+                self._db = None
+
+    def _load(self, db: apsw.Connection) -> None:
+        self.index = ResidentIndex()
+        self.index.build([Row(*r) for r in db.execute(_ALL)])
+        self._n = int(db.execute("SELECT coalesce(max(n), 0) FROM memories").get)
+        self._p = int(db.execute("SELECT coalesce(max(p), 0) FROM purges").get)
+        self._v = 0
+        self._vectors(db)
+        self.stamp += 1
+
+    def _follow(self, db: apsw.Connection) -> None:
+        assert self.index is not None
+        before = (self._n, self._v, self._p)
+        rows = [Row(*r) for r in db.execute(_SINCE, (self._n,))]
+        if rows:
+            self.index.apply(rows)
+            self._n = rows[-1].n
+        purged = db.execute("SELECT p, t FROM purges WHERE p > ?", (self._p,)).fetchall()
+        if purged:
+            self.index.purge([t for _, t in purged])
+            self._p = purged[-1][0]
+        self._vectors(db)
+        if before != (self._n, self._v, self._p):
+            self.stamp += 1
+
+    def _vectors(self, db: apsw.Connection) -> None:
+        assert self.index is not None
+        while batch := db.execute(_VECTORS, (self._v,)).fetchall():
+            self._v = batch[-1][0]
+            for m in {row[2] for row in batch}:
+                if m not in self._models:
+                    self._models[m] = db.execute("SELECT name, dim FROM models WHERE m=?", (m,)).fetchone()
+                name, dim = self._models[m]
+                mine = [row for row in batch if row[2] == m]
+                vectors = np.frombuffer(b"".join(r[3] for r in mine), "<f2").reshape(len(mine), dim).astype(np.float32)
+                self.index.put_vectors(name, dim, np.asarray([r[1] for r in mine], np.int64), vectors)

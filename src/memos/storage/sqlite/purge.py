@@ -1,0 +1,156 @@
+"""Hard deletion inside a cube file: the memory, every version, edge, vector, mark, key and index entry of it, and all that was
+derived from nothing else. Afterwards no word of it is left in any table; `erase` then clears the pages and the log."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import apsw
+
+from memos.memory.ids import id_from_bytes, id_to_bytes
+from memos.memory.model import EdgeType, Memory, Status
+from memos.storage.ports import Purged
+from memos.storage.sqlite import rows
+
+if TYPE_CHECKING:
+    from memos.storage.sqlite.tx import SqliteTx
+
+_EVIDENCE = (EdgeType.DERIVED_FROM.value, EdgeType.PART_OF.value)
+
+
+@dataclass(slots=True)
+class _Plan:
+    asked: set[bytes] = field(default_factory=set)
+    doomed: set[bytes] = field(default_factory=set)
+
+
+def purge(tx: SqliteTx, ids: Iterable[str]) -> Purged:
+    """Delete the memories and their orphans; unknown ids are ignored. Facts they had superseded come back."""
+    plan = _Plan()
+    for id in ids:
+        ident = id_to_bytes(id)
+        if tx.db.execute("SELECT 1 FROM memories WHERE id=? LIMIT 1", (ident,)).get:
+            plan.asked.add(ident)
+    plan.doomed |= plan.asked
+    _cascade(tx.db, plan)
+    restored = _restore_superseded(tx, plan)
+    _prune_sources(tx, plan)
+    counts = _remove(tx, plan)
+    return replace(
+        counts,
+        memories=len(plan.asked),
+        cascaded=len(plan.doomed) - len(plan.asked),
+        ids=tuple(map(id_from_bytes, sorted(plan.doomed))),
+        restored=restored,
+    )
+
+
+def _cascade(db: apsw.Connection, plan: _Plan) -> None:
+    """Follow evidence backwards: what rests only on doomed memories is doomed, and parts go with their whole."""
+    frontier = list(plan.doomed)
+    while frontier:
+        ident = frontier.pop()
+        for (child,) in db.execute(
+            "SELECT src FROM edges WHERE dst=? AND type IN (?, ?) AND known_to IS NULL", (ident, *_EVIDENCE)
+        ).fetchall():
+            if child not in plan.doomed and _rests_only_on(db, child, plan.doomed):
+                plan.doomed.add(child)
+                frontier.append(child)
+        for (entity,) in db.execute(
+            "SELECT e.dst FROM edges e JOIN memories m ON m.id=e.dst AND m.known_to IS NULL AND m.kind='entity' "
+            "WHERE e.src=? AND e.type='MENTIONS' AND e.known_to IS NULL",
+            (ident,),
+        ).fetchall():
+            mentions = db.execute("SELECT src FROM edges WHERE dst=? AND type='MENTIONS' AND known_to IS NULL", (entity,))
+            if entity not in plan.doomed and all(src in plan.doomed for (src,) in mentions.fetchall()):
+                plan.doomed.add(entity)
+                frontier.append(entity)
+
+
+def _rests_only_on(db: apsw.Connection, ident: bytes, doomed: set[bytes]) -> bool:
+    evidence = db.execute(
+        "SELECT dst FROM edges WHERE src=? AND type IN (?, ?) AND known_to IS NULL", (ident, *_EVIDENCE)
+    ).fetchall()
+    return all(dst in doomed for (dst,) in evidence)
+
+
+def _restore_superseded(tx: SqliteTx, plan: _Plan) -> tuple[str, ...]:
+    """A fact superseded only by what is deleted now is current again."""
+    restored = []
+    for ident in plan.doomed:
+        for edge in tx.edges(id_from_bytes(ident), "out", (EdgeType.SUPERSEDES,)):
+            if id_to_bytes(edge.dst) in plan.doomed:
+                continue
+            others = [
+                e for e in tx.edges(edge.dst, "in", (EdgeType.SUPERSEDES,)) if id_to_bytes(e.src) not in plan.doomed
+            ]
+            memory = tx.get(edge.dst)
+            if not others and memory is not None and memory.status is Status.SUPERSEDED:
+                tx.put(replace(memory, status=Status.ACTIVE, valid_to=None), "restore")
+                restored.append(memory.id)
+    return tuple(restored)
+
+
+def _prune_sources(tx: SqliteTx, plan: _Plan) -> None:
+    """Derived memories that stay forget the deleted part of their evidence, in every version."""
+    gone = {id_from_bytes(i) for i in plan.doomed}
+    touched: set[bytes] = set()
+    for ident in plan.doomed:
+        touched |= {s for (s,) in tx.db.execute("SELECT src FROM edges WHERE dst=? AND type='DERIVED_FROM'", (ident,))}
+    for ident in touched - plan.doomed:
+        found = tx.db.execute(f"SELECT {rows.SELECT}, m.n FROM memories m WHERE m.id=?", (ident,)).fetchall()
+        for row in found:
+            memory: Memory = rows.memory_from_row(row)
+            kept = tuple(s for s in memory.sources if s.memory_id not in gone)
+            if kept != memory.sources:
+                encoded = rows.memory_values(replace(memory, sources=kept))[rows.COLUMNS.index("sources")]
+                tx.db.execute("UPDATE memories SET sources=? WHERE n=?", (encoded, row[rows.WIDTH]))
+
+
+def _remove(tx: SqliteTx, plan: _Plan) -> Purged:
+    db = tx.db
+    versions = edges = vectors = 0
+    term_ids: set[int] = set()
+    tx.keep_numbers_used()
+    for ident in plan.doomed:
+        found = db.execute("SELECT n, t, terms, beside FROM memories WHERE id=?", (ident,)).fetchall()
+        for n, t, terms, beside in found:
+            if n == t:
+                for blob in (terms, beside):
+                    term_ids.update(memoryview(blob or b"").cast("I").tolist())
+                db.execute("DELETE FROM fts WHERE rowid=?", (n,))
+                db.execute("DELETE FROM vectors WHERE t=?", (n,))
+                vectors += db.changes()
+                db.execute("INSERT INTO purges(t) VALUES(?)", (n,))
+        db.execute("DELETE FROM memories WHERE id=?", (ident,))
+        versions += db.changes()
+        for column in ("src", "dst"):
+            db.execute(f"DELETE FROM edges WHERE {column}=?", (ident,))
+            edges += db.changes()
+        db.execute("DELETE FROM keys WHERE id=?", (ident,))
+        db.execute("DELETE FROM todo WHERE id=?", (ident,))
+    dropped = _drop_orphan_terms(db, term_ids)
+    tx.forget_terms()
+    return Purged(versions=versions, edges=edges, vectors=vectors, terms=dropped)
+
+
+def _drop_orphan_terms(db: apsw.Connection, term_ids: set[int]) -> int:
+    """Words that no document holds any more leave the dictionary."""
+    dropped = 0
+    for number in term_ids:
+        if not db.execute("SELECT 1 FROM fts WHERE fts MATCH ? LIMIT 1", (f'"{number}"',)).get:
+            db.execute("DELETE FROM terms WHERE id=?", (number,))
+            dropped += db.changes()
+    return dropped
+
+
+def erase(db: apsw.Connection, *, vacuum: bool) -> bool:
+    """Clear what deletion left on free pages and in the write-ahead log. False while that could not be done completely:
+    a reader still needs the log, or the rewrite of a large file was put off (`vacuum=False`)."""
+    db.execute("INSERT INTO fts(fts) VALUES('optimize')")
+    if vacuum:
+        db.execute("VACUUM")
+    busy, _, _ = db.execute("PRAGMA wal_checkpoint(TRUNCATE)").get
+    return vacuum and not busy

@@ -1,0 +1,258 @@
+"""Reads of a cube file, as plain functions over one connection. Each runs in a single statement or a read transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+import apsw
+
+from memos.errors import InvalidInput, NotFound
+from memos.memory.filter import Filter
+from memos.memory.ids import id_from_bytes, id_to_bytes, is_id
+from memos.memory.model import EdgeType, Memory, Version
+from memos.memory.time import from_micros
+from memos.storage.ports import Direction, Link, Page, Pending, Scored, StoreStats, TextQuery, Todo, View
+from memos.storage.sqlite import rows, terms, views
+from memos.storage.sqlite.where import compile_where
+
+FTS_BUDGET = 20_000  # postings a text query may walk: the rarest terms are taken first until it is used up
+
+
+def get(db: apsw.Connection, ids: Sequence[str], view: View) -> list[Memory]:
+    """The memories that exist in this view, in the order asked."""
+    condition, params = views.memory_view(view)
+    out = []
+    for id in ids:
+        row = db.execute(
+            f"SELECT {rows.SELECT} FROM memories m WHERE m.id=? AND {condition} ORDER BY m.version DESC LIMIT 1",
+            (id_to_bytes(id), *params),
+        ).fetchone()
+        if row:
+            out.append(rows.memory_from_row(row))
+    return out
+
+
+def by_rows(db: apsw.Connection, numbers: Sequence[int]) -> dict[int, Memory]:
+    """Memories by the row number of a version."""
+    marks = ", ".join("?" * len(numbers))
+    sql = f"SELECT {rows.SELECT}, m.n FROM memories m WHERE m.n IN ({marks})"
+    return {row[rows.WIDTH]: rows.memory_from_row(row) for row in db.execute(sql, list(numbers))}
+
+
+def text_ids(db: apsw.Connection, ids: Sequence[str]) -> list[int]:
+    """The text ids of the current versions of memories."""
+    found = (db.execute("SELECT t FROM memories WHERE id=? AND known_to IS NULL", (id_to_bytes(i),)).get for i in ids)
+    return [int(t) for t in found if t is not None]
+
+
+def list_page(
+    db: apsw.Connection, where: Filter | None, view: View, limit: int, cursor: str | None, newest_first: bool
+) -> Page:
+    """One page in order of creation (ids are time-ordered), after the cursor. No row is skipped or repeated by writes between pages."""
+    if limit < 1:
+        raise InvalidInput(f"limit must be at least 1, got {limit}")
+    condition, params = _conditions(where, view)
+    if cursor is not None:
+        if not is_id(cursor):
+            raise InvalidInput(f"cursor {cursor!r} is not one that list() returned")
+        condition += f" AND m.id {'<' if newest_first else '>'} ?"
+        params.append(id_to_bytes(cursor))
+    sql = (
+        f"SELECT {rows.SELECT} FROM memories m WHERE {condition} ORDER BY m.id {'DESC' if newest_first else 'ASC'} LIMIT ?"
+    )
+    found = [rows.memory_from_row(r) for r in db.execute(sql, [*params, limit + 1])]
+    return Page(tuple(found[:limit]), found[limit - 1].id if len(found) > limit else None)
+
+
+def count(db: apsw.Connection, where: Filter | None, view: View) -> int:
+    """How many memories the view and filter leave."""
+    condition, params = _conditions(where, view)
+    return int(db.execute(f"SELECT count(*) FROM memories m WHERE {condition}", params).get)
+
+
+def matching_texts(db: apsw.Connection, where: Filter | None, view: View) -> list[tuple[int, int]]:
+    """(text id, row number) of every memory the view and filter leave."""
+    condition, params = _conditions(where, view)
+    return db.execute(f"SELECT m.t, m.n FROM memories m WHERE {condition}", params).fetchall()
+
+
+def history(db: apsw.Connection, id: str) -> list[Version]:
+    """Every version of a memory, oldest first. Raises NotFound."""
+    sql = f"SELECT {rows.SELECT}, m.op, m.actor, m.cause FROM memories m WHERE m.id=? ORDER BY m.version"
+    found = [rows.version_from_row(r) for r in db.execute(sql, (id_to_bytes(id),))]
+    if not found:
+        raise NotFound(f"memory {id} does not exist in this cube (or was hard-deleted)")
+    return found
+
+
+def neighbors(
+    db: apsw.Connection,
+    ids: Sequence[str],
+    depth: int,
+    types: Collection[EdgeType] | None,
+    direction: Direction,
+    view: View,
+    limit: int,
+) -> list[Link]:
+    """Edges within `depth` hops, breadth first, each once, nearest first; two directed look-ups per node, never an OR."""
+    if depth < 1 or limit < 1:
+        raise InvalidInput(f"depth and limit must be at least 1, got {depth} and {limit}")
+    condition, params = views.edge_view(view)
+    if types is not None:
+        condition += f" AND e.type IN ({', '.join('?' * len(types))})"
+        params += [t.value for t in types]
+    ways = {"out": ("src",), "in": ("dst",), "both": ("src", "dst")}[direction]
+    frontier = [id_to_bytes(i) for i in ids]
+    seen_nodes, seen_edges = set(frontier), set()
+    out: list[Link] = []
+    for hop in range(1, depth + 1):
+        following: list[bytes] = []
+        for node in frontier:
+            for way in ways:
+                sql = f"SELECT {rows.EDGE_COLUMNS}, e.e FROM edges e WHERE e.{way}=? AND {condition} LIMIT ?"
+                for row in db.execute(sql, [node, *params, limit - len(out) + 1]):
+                    if row[-1] in seen_edges:
+                        continue
+                    if len(out) == limit:
+                        return out
+                    seen_edges.add(row[-1])
+                    out.append(Link(rows.edge_from_row(row), hop))
+                    other = row[1] if way == "src" else row[0]
+                    if other not in seen_nodes:
+                        seen_nodes.add(other)
+                        following.append(other)
+        frontier = following
+    return out
+
+
+def search_text(db: apsw.Connection, query: TextQuery, limit: int, where: Filter | None, view: View) -> list[Scored]:
+    """Full text by FTS5 over term numbers: BM25, rarest terms first until the work budget is used."""
+    numbers = terms.lookup(db, dict.fromkeys(query.terms))
+    if not numbers:
+        return []
+    condition, params = _conditions(where, view)
+    chosen = _rarest(db, list(numbers.values()))
+    sql = (
+        "SELECT m.id, -f.rank FROM (SELECT rowid, rank FROM fts WHERE fts MATCH ?) f JOIN memories m ON m.t=f.rowid "
+        f"WHERE {condition} ORDER BY f.rank LIMIT ?"
+    )
+    # rows that share a text with an older version are found through the index on t; the others have t = n
+    sql = sql.replace("JOIN memories m ON m.t=f.rowid", "CROSS JOIN memories m ON (m.n=f.rowid OR m.t=f.rowid AND m.t<>m.n)")
+    found = db.execute(sql, [" OR ".join(f'"{n}"' for n in chosen), *params, limit]).fetchall()
+    return [Scored(id_from_bytes(i), float(s)) for i, s in found]
+
+
+def _rarest(db: apsw.Connection, numbers: list[int]) -> list[int]:
+    counts = []
+    for number in numbers:
+        sql = "SELECT count(*) FROM (SELECT 1 FROM fts WHERE fts MATCH ? LIMIT ?)"
+        counts.append((int(db.execute(sql, (f'"{number}"', FTS_BUDGET)).get), number))
+    counts.sort()
+    chosen, used = [], 0
+    for n, number in counts:
+        if chosen and used + n > FTS_BUDGET:
+            break
+        used += n
+        chosen.append(number)
+    return chosen
+
+
+def preceding(db: apsw.Connection, ids: Sequence[str], count: int) -> dict[str, tuple[Memory, ...]]:
+    """The raw records stored before each, in the same session."""
+    out = {}
+    sql = (
+        f"SELECT {rows.SELECT} FROM memories m JOIN memories x ON x.id=? AND x.known_to IS NULL "
+        "WHERE m.session=x.session AND m.n < x.n AND m.layer='trace' AND m.known_to IS NULL ORDER BY m.n DESC LIMIT ?"
+    )
+    for id in ids:
+        found = db.execute(sql, (id_to_bytes(id), count)).fetchall()
+        out[id] = tuple(rows.memory_from_row(r) for r in reversed(found))
+    return out
+
+
+def todo(db: apsw.Connection, task: str, limit: int) -> list[Todo]:
+    """The oldest marks of a task."""
+    sql = "SELECT id, task, since, attempts, error FROM todo WHERE task=? ORDER BY q LIMIT ?"
+    return [Todo(id_from_bytes(i), k, from_micros(s), a, e) for i, k, s, a, e in db.execute(sql, (task, limit))]
+
+
+_UNEMBEDDED = (
+    "FROM memories x WHERE x.n > ? AND x.n = x.t AND x.kind <> 'entity' AND NOT EXISTS("
+    "SELECT 1 FROM vectors v JOIN models k ON k.m=v.m WHERE v.t=x.t AND k.name=?) "
+    "AND EXISTS(SELECT 1 FROM memories c WHERE c.id=x.id AND c.known_to IS NULL AND c.t=x.t)"
+)
+
+
+def pending_vectors(db: apsw.Connection, model: str, after: int, limit: int) -> list[Pending]:
+    """Current texts after row `after` without a vector of this model, oldest first; a speaker's name leads the text."""
+    sql = f"SELECT x.t, x.text, x.speaker, x.role {_UNEMBEDDED} ORDER BY x.n LIMIT ?"
+    return [
+        Pending(t, f"{speaker}: {text}" if speaker and speaker != role else text)
+        for t, text, speaker, role in db.execute(sql, (after, model, limit))
+    ]
+
+
+def count_pending_vectors(db: apsw.Connection, model: str, after: int) -> int:
+    """How many current texts after row `after` have no vector of this model."""
+    return int(db.execute(f"SELECT count(*) {_UNEMBEDDED}", (after, model)).get)
+
+
+def newest(db: apsw.Connection) -> int:
+    """The highest row number."""
+    return int(db.execute("SELECT coalesce(max(n), 0) FROM memories").get)
+
+
+def stats(db: apsw.Connection, disk_bytes: int) -> StoreStats:
+    """Counts of everything in the file."""
+
+    def table(sql: str) -> dict[str, int]:
+        return dict(db.execute(sql).fetchall())
+
+    by_kind = table("SELECT kind, count(*) FROM memories WHERE known_to IS NULL GROUP BY kind")
+    return StoreStats(
+        memories=sum(by_kind.values()),
+        by_kind=by_kind,
+        by_status=table("SELECT status, count(*) FROM memories WHERE known_to IS NULL GROUP BY status"),
+        versions=int(db.execute("SELECT count(*) FROM memories").get),
+        edges=int(db.execute("SELECT count(*) FROM edges WHERE known_to IS NULL").get),
+        vectors=table("SELECT k.name, count(*) FROM vectors v JOIN models k ON k.m=v.m GROUP BY k.name"),
+        pending=table("SELECT task, count(*) FROM todo GROUP BY task"),
+        disk_bytes=disk_bytes,
+        schema_version=int(db.execute("PRAGMA user_version").get),
+    )
+
+
+def _conditions(where: Filter | None, view: View) -> tuple[str, list[Any]]:
+    condition, params = views.memory_view(view)
+    if where is not None:
+        sql, extra = compile_where(where)
+        condition, params = f"{condition} AND ({sql})", params + list(extra)
+    return condition, params
+
+
+def check(db: apsw.Connection) -> list[str]:
+    """Problems of the file: damaged pages, full-text rows without a memory or memories without one, edges to nowhere."""
+    problems = [str(row[0]) for row in db.execute("PRAGMA integrity_check(20)") if row[0] != "ok"]
+    for what, sql in _ORPHANS:
+        found = int(db.execute(sql).get)
+        if found:
+            problems.append(f"{found} {what}")
+    return problems
+
+
+_ORPHANS = (
+    ("texts missing from the full-text index", "SELECT count(*) FROM memories WHERE t=n AND n NOT IN (SELECT rowid FROM fts)"),
+    ("full-text rows without a memory", "SELECT count(*) FROM fts WHERE rowid NOT IN (SELECT n FROM memories)"),
+    ("vectors without a memory", "SELECT count(*) FROM vectors WHERE t NOT IN (SELECT n FROM memories)"),
+    (
+        "edges to or from a memory that does not exist",
+        "SELECT count(*) FROM edges WHERE src NOT IN (SELECT id FROM memories) OR dst NOT IN (SELECT id FROM memories)",
+    ),
+    ("pieces of work for a memory that does not exist", "SELECT count(*) FROM todo WHERE id NOT IN (SELECT id FROM memories)"),
+    (
+        "memories with more than one current version",
+        "SELECT count(*) FROM (SELECT 1 FROM memories WHERE known_to IS NULL GROUP BY id HAVING count(*) > 1)",
+    ),
+    ("memories without a current version", "SELECT count(*) FROM (SELECT id FROM memories GROUP BY id HAVING sum(known_to IS NULL)=0)"),
+)

@@ -1,0 +1,149 @@
+"""The control file: which users and cubes exist, who may do what. File names are random, never made from a name a user chose."""
+
+from __future__ import annotations
+
+import json
+import threading
+import uuid
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import apsw
+
+from memos.errors import InvalidInput, NotFound
+from memos.memory.time import from_micros, to_micros, utcnow
+from memos.storage.ports import CubeInfo, Durability
+from memos.storage.sqlite.connect import connect, migrate, typed_errors
+from memos.storage.sqlite.schema import CONTROL_APPLICATION_ID, CONTROL_MIGRATIONS
+
+LEVELS = ("read", "write", "admin")
+MAX_NAME = 256
+
+
+def check_name(name: str, what: str) -> str:
+    """A user's, cube's or session's name: any text of 1 to 256 characters without control characters."""
+    if not isinstance(name, str) or not name.strip():
+        raise InvalidInput(f"{what} must be a non-empty text, got {name!r}")
+    if len(name) > MAX_NAME:
+        raise InvalidInput(f"{what} is {len(name)} characters long, at most {MAX_NAME} are allowed: {name[:40]!r}…")
+    if any(ord(c) < 32 or ord(c) == 127 or 0xD800 <= ord(c) <= 0xDFFF for c in name):
+        raise InvalidInput(f"{what} must not contain control characters or lone surrogates: {name!r}")
+    return name
+
+
+class SqliteRegistry:
+    """Users, cubes and grants of one data folder. All methods are quick, blocking and safe from any thread or process."""
+
+    def __init__(self, folder: Path, *, durability: Durability = "full") -> None:
+        self.folder = folder
+        self._path = folder / "control.db"
+        with typed_errors(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+        self._lock = threading.Lock()
+        self._db = connect(self._path, durability=durability)
+        migrate(self._db, self._path, CONTROL_APPLICATION_ID, CONTROL_MIGRATIONS)
+
+    def close(self) -> None:
+        """Close the control file."""
+        with self._lock:
+            self._db.close()
+
+    def create(self, name: str, owner: str, info: Mapping[str, Any] | None = None) -> tuple[CubeInfo, bool]:
+        """The cube of this name, created if there is none; the second value says whether it is new."""
+        check_name(name, "cube")
+        check_name(owner, "owner")
+        now = to_micros(utcnow())
+        with self._change() as db:
+            db.execute("INSERT OR IGNORE INTO users(name, created_at) VALUES(?, ?)", (owner, now))
+            db.execute(
+                "INSERT OR IGNORE INTO cubes(name, file, owner, created_at, info) VALUES(?, ?, ?, ?, ?)",
+                (name, f"{uuid.uuid4().hex}.cube", owner, now, json.dumps(dict(info)) if info else None),
+            )
+            new = db.changes() > 0
+        found = self.find(name)
+        assert found is not None
+        return found, new
+
+    def find(self, name: str) -> CubeInfo | None:
+        """The cube of this name."""
+        with self._lock, typed_errors(self._path):
+            row = self._db.execute(
+                "SELECT name, owner, created_at, file, info FROM cubes WHERE name=? AND deleted_at IS NULL", (name,)
+            ).fetchone()
+            return self._info(row) if row else None
+
+    def list(self, user: str | None = None) -> list[CubeInfo]:
+        """All cubes, or those a user owns or was granted, by name."""
+        sql = "SELECT name, owner, created_at, file, info FROM cubes WHERE deleted_at IS NULL"
+        params: tuple[str, ...] = ()
+        if user is not None:
+            sql += " AND (owner=? OR name IN (SELECT cube FROM grants WHERE user=?))"
+            params = (user, user)
+        with self._lock, typed_errors(self._path):
+            return [self._info(r) for r in self._db.execute(sql + " ORDER BY name", params).fetchall()]
+
+    def level(self, cube: CubeInfo, user: str) -> str | None:
+        """What a user may do with a cube: read, write, admin (the owner's), or None."""
+        return "admin" if user == cube.owner else cube.grants.get(user)
+
+    def grant(self, name: str, user: str, level: str | None, by: str) -> None:
+        """Give a user read, write or admin on a cube, or take every right away (None)."""
+        check_name(user, "user")
+        if level is not None and level not in LEVELS:
+            raise InvalidInput(f"a grant is one of {', '.join(LEVELS)} or None, got {level!r}")
+        with self._change() as db:
+            if not db.execute("SELECT 1 FROM cubes WHERE name=? AND deleted_at IS NULL", (name,)).get:
+                raise NotFound(f"cube {name!r} does not exist")
+            if level is None:
+                db.execute("DELETE FROM grants WHERE cube=? AND user=?", (name, user))
+            else:
+                db.execute(
+                    "INSERT OR REPLACE INTO grants(cube, user, level, granted_at, granted_by) VALUES(?, ?, ?, ?, ?)",
+                    (name, user, level, to_micros(utcnow()), by),
+                )
+
+    def delete(self, name: str) -> Path:
+        """Take a cube out of the registry; returns its file, which the caller removes."""
+        with self._change() as db:
+            file = db.execute("SELECT file FROM cubes WHERE name=? AND deleted_at IS NULL", (name,)).get
+            if file is None:
+                raise NotFound(f"cube {name!r} does not exist")
+            db.execute("DELETE FROM grants WHERE cube=?", (name,))
+            db.execute("DELETE FROM cubes WHERE name=?", (name,))
+        return self.folder / "cubes" / str(file)
+
+    def path(self, cube: CubeInfo) -> Path:
+        """The file a cube lives in."""
+        return self.folder / "cubes" / cube.location
+
+    def _info(self, row: tuple[Any, ...]) -> CubeInfo:
+        name, owner, created_at, file, info = row
+        grants = dict(self._db.execute("SELECT user, level FROM grants WHERE cube=?", (name,)).fetchall())
+        return CubeInfo(name, owner, from_micros(created_at), grants, file, json.loads(info) if info else {})
+
+    def _change(self) -> _Change:
+        return _Change(self._lock, self._db, self._path)
+
+
+class _Change:
+    """One transaction on the control file."""
+
+    def __init__(self, lock: threading.Lock, db: apsw.Connection, path: Path) -> None:
+        self._lock, self._db = lock, db
+        self._errors = typed_errors(path)
+
+    def __enter__(self) -> apsw.Connection:
+        self._lock.acquire()
+        self._errors.__enter__()
+        self._db.execute("BEGIN IMMEDIATE")
+        return self._db
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        try:
+            self._db.execute("COMMIT" if kind is None else "ROLLBACK")
+        finally:
+            try:
+                self._errors.__exit__(kind, error, trace)
+            finally:
+                self._lock.release()

@@ -1,0 +1,128 @@
+"""Memories, edges and versions to and from rows of the cube file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from memos.memory.ids import id_from_bytes, id_to_bytes
+from memos.memory.model import EMPTY, Edge, EdgeType, Kind, Memory, Origin, Source, Status, Version
+from memos.memory.time import from_micros, to_micros
+
+COLUMNS = (
+    "id", "version", "known_from", "known_to", "layer", "kind", "status", "text", "title", "session", "owner", "role",
+    "speaker", "message_id", "slot", "origin", "trust", "confidence", "importance", "seen", "valid_from", "valid_to",
+    "recorded_at", "retracted_at", "tags", "sources", "info", "body",
+)  # fmt: skip
+SELECT = ", ".join(f"m.{c}" for c in COLUMNS)
+WIDTH = len(COLUMNS)
+
+EDGE_COLUMNS = "e.src, e.dst, e.type, e.predicate, e.weight, e.valid_from, e.valid_to, e.known_from, e.known_to, e.info"
+
+
+def memory_values(m: Memory) -> tuple[Any, ...]:
+    """The values of `COLUMNS` for a memory whose clocks are set."""
+    return (
+        id_to_bytes(m.id), m.version, _us(m.known_from), _us(m.known_to), m.layer.value, m.kind.value, m.status.value,
+        m.text, m.title, m.session, m.owner, m.role, m.speaker, m.message_id, m.slot, m.origin.value, float(m.trust),
+        float(m.confidence), float(m.importance), m.seen, _us(m.valid_from), _us(m.valid_to), _us(m.recorded_at),
+        _us(m.retracted_at), json.dumps(m.tags, ensure_ascii=False), _sources_json(m.sources), _dump(m.info), _dump(m.body),
+    )  # fmt: skip
+
+
+def memory_from_row(row: tuple[Any, ...]) -> Memory:
+    """The memory of a row selected with `SELECT`."""
+    (
+        id_, version, known_from, known_to, _layer, kind, status, text, title, session, owner, role, speaker, message_id,
+        slot, origin, trust, confidence, importance, seen, valid_from, valid_to, recorded_at, retracted_at, tags, sources,
+        info, body,
+    ) = row[:WIDTH]  # fmt: skip
+    return Memory(
+        id=id_from_bytes(id_),
+        kind=Kind(kind),
+        text=text,
+        title=title,
+        tags=() if tags == "[]" else tuple(json.loads(tags)),
+        sources=_sources_from(sources),
+        status=Status(status),
+        valid_from=_dt(valid_from),
+        valid_to=_dt(valid_to),
+        recorded_at=_dt(recorded_at),
+        retracted_at=_dt(retracted_at),
+        version=version,
+        known_from=_dt(known_from),
+        known_to=_dt(known_to),
+        confidence=confidence,
+        importance=importance,
+        origin=Origin(origin),
+        trust=trust,
+        owner=owner,
+        session=session,
+        role=role,
+        speaker=speaker,
+        message_id=message_id,
+        slot=slot,
+        seen=seen,
+        info=json.loads(info) if info else EMPTY,
+        body=json.loads(body) if body else EMPTY,
+    )
+
+
+def edge_from_row(row: tuple[Any, ...]) -> Edge:
+    """The edge of a row selected with `EDGE_COLUMNS`."""
+    src, dst, type_, predicate, weight, valid_from, valid_to, known_from, known_to, info = row[:10]
+    return Edge(
+        src=id_from_bytes(src),
+        dst=id_from_bytes(dst),
+        type=EdgeType(type_),
+        predicate=predicate or None,
+        weight=weight,
+        valid_from=_dt(valid_from),
+        valid_to=_dt(valid_to),
+        known_from=_dt(known_from),
+        known_to=_dt(known_to),
+        info=json.loads(info) if info else EMPTY,
+    )
+
+
+def version_from_row(row: tuple[Any, ...]) -> Version:
+    """The history entry of a row selected with `SELECT` followed by op, actor, cause."""
+    memory = memory_from_row(row)
+    op, actor, cause = row[WIDTH : WIDTH + 3]
+    assert memory.known_from is not None
+    return Version(memory=memory, op=op, actor=actor, cause=cause, at=memory.known_from)
+
+
+def _us(value: Any) -> int | None:
+    return None if value is None else to_micros(value)
+
+
+def _dt(value: int | None) -> Any:
+    return None if value is None else from_micros(value)
+
+
+def _dump(value: Mapping[str, Any]) -> str | None:
+    return json.dumps(dict(value), ensure_ascii=False, sort_keys=True) if value else None
+
+
+def _sources_json(sources: tuple[Source, ...]) -> str | None:
+    if not sources:
+        return None
+    return json.dumps(
+        [
+            {
+                name: (to_micros(v) if name == "time" else v)
+                for name in Source.__slots__
+                if (v := getattr(s, name)) is not None
+            }
+            for s in sources
+        ],
+        ensure_ascii=False,
+    )
+
+
+def _sources_from(value: str | None) -> tuple[Source, ...]:
+    if not value:
+        return ()
+    return tuple(Source(**{k: from_micros(v) if k == "time" else v for k, v in s.items()}) for s in json.loads(value))

@@ -1,0 +1,63 @@
+"""The dictionary of a cube: each term's number. Documents and the full-text index hold numbers only, so that words of a
+deleted memory live in one place, and user text never reaches the query syntax of FTS5."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import apsw
+import numpy as np
+
+_CACHE_LIMIT = 200_000
+
+
+class TermDictionary:
+    """Numbers for terms, cached in memory. Used by the single writer thread, inside its transaction."""
+
+    def __init__(self, db: apsw.Connection) -> None:
+        self._db = db
+        self._ids: dict[str, int] = {}
+
+    def forget(self) -> None:
+        """Drop the cache: another process wrote, or a transaction that added terms was rolled back."""
+        self._ids.clear()
+
+    def ids(self, terms: Iterable[str]) -> list[int]:
+        """Numbers of the terms, new ones added."""
+        out = []
+        cache = self._ids
+        for term in terms:
+            number = cache.get(term)
+            if number is None:
+                number = self._load_or_add(term)
+                if len(cache) < _CACHE_LIMIT:
+                    cache[term] = number
+            out.append(number)
+        return out
+
+    def _load_or_add(self, term: str) -> int:
+        found = self._db.execute("SELECT id FROM terms WHERE term=?", (term,)).get
+        if found is not None:
+            return int(found)
+        self._db.execute("INSERT INTO terms(term) VALUES(?)", (term,))
+        return int(self._db.last_insert_rowid())
+
+
+def lookup(db: apsw.Connection, terms: Iterable[str]) -> dict[str, int]:
+    """Numbers of the terms that exist, for readers."""
+    found = {}
+    for term in terms:
+        number = db.execute("SELECT id FROM terms WHERE term=?", (term,)).get
+        if number is not None:
+            found[term] = int(number)
+    return found
+
+
+def pack(ids: list[int]) -> bytes:
+    """Term numbers as little-endian uint32."""
+    return np.asarray(ids, dtype="<u4").tobytes()
+
+
+def fts_document(ids: Iterable[int]) -> str:
+    """The text FTS5 indexes: term numbers, separated by spaces."""
+    return " ".join(map(str, ids))

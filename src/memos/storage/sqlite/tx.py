@@ -1,0 +1,239 @@
+"""The write side of a cube file: `SqliteTx` is what a change function works with, inside the writer's transaction.
+
+Guards law 2 (a change is whole or absent) and law 5 (versions are added, never overwritten).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
+from datetime import datetime
+
+import apsw
+import numpy as np
+from numpy.typing import NDArray
+
+from memos.errors import Conflict, DimensionMismatch, InvalidInput, NotFound
+from memos.memory.ids import id_from_bytes, id_to_bytes, new_id
+from memos.memory.model import Edge, EdgeType, Memory, Status
+from memos.memory.time import from_micros, to_micros, utcnow
+from memos.storage.ports import CURRENT, Change, Direction, Purged
+from memos.storage.sqlite import purge, rows, undo
+from memos.storage.sqlite.terms import TermDictionary, fts_document, pack
+from memos.text.document import TermRow, term_row
+
+_INSERT = (
+    f"INSERT INTO memories(n, t, features, terms, beside, op, actor, cause, change, {', '.join(rows.COLUMNS)}) "
+    f"VALUES({', '.join('?' * (9 + rows.WIDTH))})"
+)
+
+
+class SqliteTx:
+    """One atomic change of a cube file. Lives only while its function runs, in the writer thread."""
+
+    def __init__(self, db: apsw.Connection, terms: TermDictionary, now_us: int, change: Change) -> None:
+        self.db = db
+        self._terms = terms
+        self.now_us = now_us
+        self.change = change
+        self.change_id = id_to_bytes(change.id or new_id())
+        self._last_n = max(
+            int(db.execute("SELECT coalesce(max(n), 0) FROM memories").get),
+            int(db.execute("SELECT value FROM meta WHERE key='last_n'").get or 0),
+        )
+
+    @property
+    def now(self) -> datetime:
+        """The time of this change."""
+        return from_micros(self.now_us)
+
+    # -- reads -------------------------------------------------------------------------------------------------
+
+    def get(self, id: str) -> Memory | None:
+        """The current version of a memory, whatever its status; None when there is none."""
+        row = self._current(id_to_bytes(id))
+        return rows.memory_from_row(row) if row else None
+
+    def find_key(self, key: bytes) -> str | None:
+        """The id of the memory that was put under this key."""
+        found = self.db.execute("SELECT id FROM keys WHERE key=?", (key,)).get
+        return None if found is None else id_from_bytes(found)
+
+    def find_slot(self, slot: str, statuses: Collection[Status] | None = None) -> list[Memory]:
+        """Current versions of all memories of a slot with these statuses (default: active), oldest first."""
+        found = self.db.execute(
+            f"SELECT {rows.SELECT} FROM memories m WHERE m.slot=? AND m.known_to IS NULL ORDER BY m.id", (slot,)
+        ).fetchall()
+        wanted = CURRENT if statuses is None else statuses
+        return [m for m in map(rows.memory_from_row, found) if m.status in wanted]
+
+    def edges(self, id: str, direction: Direction, types: Collection[EdgeType] | None = None) -> list[Edge]:
+        """Current edges out of, into, or at a memory."""
+        ident = id_to_bytes(id)
+        out: list[Edge] = []
+        for column, wanted in (("src", ("out", "both")), ("dst", ("in", "both"))):
+            if direction in wanted:
+                sql = f"SELECT {rows.EDGE_COLUMNS} FROM edges e WHERE e.{column}=? AND e.known_to IS NULL"
+                out += [rows.edge_from_row(r) for r in self.db.execute(sql, (ident,))]
+        return [e for e in out if types is None or e.type in types]
+
+    # -- memories ----------------------------------------------------------------------------------------------
+
+    def put(self, memory: Memory, op: str = "add", *, terms: TermRow | None = None, key: bytes | None = None) -> Memory:
+        """Add a memory, or a new version of it; returns it with version and clocks set.
+
+        A new version must carry the `version` it was made from: Conflict when another change came between.
+        """
+        ident = id_to_bytes(memory.id)
+        old = self.db.execute(
+            "SELECT n, version, t, text, title, speaker, recorded_at, features FROM memories WHERE id=? AND known_to IS NULL",
+            (ident,),
+        ).get
+        if old is None:
+            recorded = memory.recorded_at or self.now
+            stored = replace(memory, version=1, known_from=self.now, known_to=None, recorded_at=recorded)
+            self._insert(stored, op, None, terms)
+        else:
+            n, version, t, text, title, speaker, recorded_at, features = old
+            if memory.version != version:
+                raise Conflict(
+                    f"memory {memory.id} is at version {version}, the change was made from {memory.version}; read it again"
+                )
+            stored = replace(
+                memory, version=version + 1, known_from=self.now, known_to=None, recorded_at=from_micros(recorded_at)
+            )
+            self.db.execute("UPDATE memories SET known_to=? WHERE n=?", (self.now_us, n))
+            same = (stored.text, stored.title, stored.speaker) == (text, title, speaker)
+            self._insert(stored, op, (t, features) if same and terms is None else None, terms)
+        if key is not None:
+            self.db.execute("INSERT OR IGNORE INTO keys(key, id) VALUES(?, ?)", (key, ident))
+        return stored
+
+    def _insert(self, m: Memory, op: str, same_text: tuple[int, int] | None, terms: TermRow | None) -> None:
+        about = (op, self.change.actor, self.change.cause, self.change_id)
+        self._last_n += 1
+        n = self._last_n
+        if same_text is not None:
+            self.db.execute(_INSERT, (n, *same_text, None, None, *about, *rows.memory_values(m)))
+            return
+        row = terms if terms is not None else term_row(m)
+        text_ids, beside_ids = self._terms.ids(row.text), self._terms.ids(row.beside)
+        values = (n, n, row.features, pack(text_ids), pack(beside_ids), *about, *rows.memory_values(m))
+        self.db.execute(_INSERT, values)
+        self.db.execute("INSERT INTO fts(rowid, terms) VALUES(?, ?)", (n, fts_document(text_ids + beside_ids)))
+
+    def touch(self, id: str) -> int:
+        """Count one more arrival of the same content; returns the new count."""
+        count = self.db.execute(
+            "UPDATE memories SET seen = seen + 1 WHERE id=? AND known_to IS NULL RETURNING seen", (id_to_bytes(id),)
+        ).get
+        if count is None:
+            raise NotFound(f"memory {id} does not exist in this cube")
+        return int(count)
+
+    # -- edges -------------------------------------------------------------------------------------------------
+
+    def link(self, edge: Edge) -> None:
+        """Add an edge; the same current edge again only updates its weight when higher."""
+        if edge.predicate and edge.type is not EdgeType.RELATES_TO:
+            raise InvalidInput(f"an edge of type {edge.type} has no predicate (got {edge.predicate!r}); use RELATES_TO")
+        self.db.execute(
+            "INSERT INTO edges(src, dst, type, predicate, weight, valid_from, valid_to, known_from, info, opened) "
+            "VALUES(?,?,?,?,?,?,?,?,?,?) ON CONFLICT(src, type, dst, predicate) WHERE known_to IS NULL "
+            "DO UPDATE SET weight=max(weight, excluded.weight)",
+            (
+                id_to_bytes(edge.src),
+                id_to_bytes(edge.dst),
+                edge.type.value,
+                edge.predicate or "",
+                edge.weight,
+                None if edge.valid_from is None else to_micros(edge.valid_from),
+                None if edge.valid_to is None else to_micros(edge.valid_to),
+                self.now_us,
+                json.dumps(dict(edge.info), ensure_ascii=False) if edge.info else None,
+                self.change_id,
+            ),
+        )
+
+    def unlink(self, src: str, dst: str, type: EdgeType, predicate: str | None = None) -> bool:
+        """Close a current edge (it stays visible to `known_at` reads); False when there is none."""
+        self.db.execute(
+            "UPDATE edges SET known_to=?, closed=? WHERE src=? AND dst=? AND type=? AND predicate=? AND known_to IS NULL",
+            (self.now_us, self.change_id, id_to_bytes(src), id_to_bytes(dst), type.value, predicate or ""),
+        )
+        return self.db.changes() > 0
+
+    # -- work still to be done ---------------------------------------------------------------------------------
+
+    def mark(self, id: str, task: str) -> None:
+        """Note durably that `task` is to be done for this memory."""
+        self.db.execute(
+            "INSERT OR IGNORE INTO todo(task, id, since) VALUES(?, ?, ?)", (task, id_to_bytes(id), self.now_us)
+        )
+
+    def unmark(self, id: str, task: str) -> bool:
+        """Take a mark away; False when it was gone, which means that somebody else did the work."""
+        self.db.execute("DELETE FROM todo WHERE task=? AND id=?", (task, id_to_bytes(id)))
+        return self.db.changes() > 0
+
+    def fail(self, id: str, task: str, error: str) -> None:
+        """Count a failed attempt and keep its reason."""
+        self.db.execute(
+            "UPDATE todo SET attempts = attempts + 1, error=? WHERE task=? AND id=?", (error, task, id_to_bytes(id))
+        )
+
+    # -- vectors -----------------------------------------------------------------------------------------------
+
+    def put_vectors(self, model: str, items: Sequence[tuple[int, NDArray[np.float32]]]) -> int:
+        """Store vectors of one model, as float16. Texts that are gone meanwhile are skipped. Returns how many were stored."""
+        if not items:
+            return 0
+        dim = len(items[0][1])
+        known = self.db.execute("SELECT m, dim FROM models WHERE name=?", (model,)).get
+        if known is None:
+            self.db.execute("INSERT INTO models(name, dim) VALUES(?, ?)", (model, dim))
+            known = (self.db.last_insert_rowid(), dim)
+        m, declared = known
+        stored = 0
+        for t, vector in items:
+            if len(vector) != declared:
+                raise DimensionMismatch(
+                    f"model {model!r} has {declared} dimensions in this cube, got {len(vector)}; give the other model another id"
+                )
+            self.db.execute(
+                "INSERT OR IGNORE INTO vectors(t, m, data) SELECT ?, ?, ? WHERE EXISTS(SELECT 1 FROM memories WHERE n=?)",
+                (t, m, np.asarray(vector, dtype="<f2").tobytes(), t),
+            )
+            stored += self.db.changes()
+        return stored
+
+    # -- whole changes -----------------------------------------------------------------------------------------
+
+    def purge(self, ids: Iterable[str]) -> Purged:
+        """Hard-delete memories and all that is derived from nothing else, with every version, edge, vector and mark."""
+        return purge.purge(self, ids)
+
+    def undo(self, id: str) -> list[Memory]:
+        """Revert the last change of this memory, and whatever else that change did."""
+        return undo.undo_last(self, id)
+
+    def keep_numbers_used(self) -> None:
+        """Remember the highest row number before rows are deleted, so that it is never given out again."""
+        self.db.execute("INSERT OR REPLACE INTO meta(key, value) VALUES('last_n', ?)", (str(self._last_n),))
+
+    def forget_terms(self) -> None:
+        """Drop cached term numbers, some of which a deletion took out of the dictionary."""
+        self._terms.forget()
+
+    def _current(self, ident: bytes) -> tuple[object, ...] | None:
+        found = self.db.execute(
+            f"SELECT {rows.SELECT} FROM memories m WHERE m.id=? AND m.known_to IS NULL", (ident,)
+        ).fetchone()
+        return found if found else None
+
+
+def clock(db: apsw.Connection) -> int:
+    """The change's time in µs: now, but never before what is already recorded (clocks of machines go back)."""
+    last = db.execute("SELECT known_from FROM memories ORDER BY n DESC LIMIT 1").get
+    return max(to_micros(utcnow()), (last or 0) + 1)

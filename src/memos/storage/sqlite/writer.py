@@ -1,0 +1,167 @@
+"""The one writer of an open cube file: a thread that takes all waiting changes, runs each in a savepoint of one transaction,
+commits once, and only then answers (group commit). Guards law 2: answered means on disk."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import apsw
+
+from memos.errors import StorageError
+from memos.storage.ports import Change, Durability
+from memos.storage.sqlite.connect import connect, typed_errors
+from memos.storage.sqlite.terms import TermDictionary
+from memos.storage.sqlite.tx import SqliteTx, clock
+
+MAX_GROUP = 512
+IDLE_SECONDS = 5.0
+
+
+@dataclass(slots=True)
+class _Job:
+    fn: Callable[[Any], Any]
+    change: Change | None  # None: fn gets the bare connection, outside any transaction
+    future: Future[Any]
+
+
+class Writer:
+    """Serialises the changes of one cube file. The thread starts with the first change and ends when idle."""
+
+    def __init__(self, path: Path, durability: Durability) -> None:
+        self._path = path
+        self._durability: Durability = durability
+        self._jobs: queue.SimpleQueue[_Job] = queue.SimpleQueue()
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self._closed = False
+        self._db: apsw.Connection | None = None
+        self._terms: TermDictionary | None = None
+        self._data_version = -1
+        self.commits = 0
+
+    def submit(self, fn: Callable[[SqliteTx], Any], change: Change) -> Future[Any]:
+        """Queue a change; the future resolves after the commit that holds it, or with the error that kept it out."""
+        return self._put(_Job(fn, change, Future()))
+
+    def submit_bare(self, fn: Callable[[apsw.Connection], Any]) -> Future[Any]:
+        """Queue work on the connection itself, outside any transaction (checkpoint, vacuum, backup)."""
+        return self._put(_Job(fn, None, Future()))
+
+    def _put(self, job: _Job) -> Future[Any]:
+        with self._lock:
+            if self._closed:
+                raise StorageError(f"{self._path} is closed; open the cube again")
+            self._jobs.put(job)
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name=f"memos-writer-{self._path.name}", daemon=True)
+                self._thread.start()
+        return job.future
+
+    def close(self) -> None:
+        """Finish what is queued, fold the log into the file and close."""
+        with self._lock:
+            self._closed = True
+            thread = self._thread
+        if thread is not None:
+            thread.join()
+        if self._db is not None:
+            self._db.close()
+            self._db = None
+
+    def _run(self) -> None:
+        while True:
+            try:
+                jobs = [self._jobs.get(timeout=0.05 if self._closed else IDLE_SECONDS)]
+            except queue.Empty:
+                with self._lock:
+                    if self._jobs.empty():
+                        self._thread = None
+                        return
+                continue
+            while len(jobs) < MAX_GROUP:
+                try:
+                    jobs.append(self._jobs.get_nowait())
+                except queue.Empty:
+                    break
+            jobs = [j for j in jobs if j.future.set_running_or_notify_cancel()]
+            if jobs:
+                self._work(jobs)
+
+    def _work(self, jobs: list[_Job]) -> None:
+        try:
+            with typed_errors(self._path):
+                db = self._connection()
+                group: list[_Job] = []
+                for job in jobs:
+                    if job.change is not None:
+                        group.append(job)
+                        continue
+                    self._commit_group(db, group)
+                    group = []
+                    self._bare(db, job)
+                self._commit_group(db, group)
+        except BaseException as e:  # whatever broke the connection is told to every caller still waiting
+            for job in jobs:
+                if not job.future.done():
+                    job.future.set_exception(e)
+
+    def _connection(self) -> apsw.Connection:
+        if self._db is None:
+            self._db = connect(self._path, durability=self._durability)
+            self._terms = TermDictionary(self._db)
+        return self._db
+
+    def _bare(self, db: apsw.Connection, job: _Job) -> None:
+        try:
+            with typed_errors(self._path):
+                result = job.fn(db)
+        except BaseException as e:
+            job.future.set_exception(e)
+        else:
+            job.future.set_result(result)
+
+    def _commit_group(self, db: apsw.Connection, group: list[_Job]) -> None:
+        if not group:
+            return
+        assert self._terms is not None
+        db.execute("BEGIN IMMEDIATE")
+        try:
+            version = db.execute("PRAGMA data_version").get
+            if version != self._data_version:  # another process wrote: its terms and deletions are unknown here
+                self._terms.forget()
+                self._data_version = version
+            now = clock(db)
+            done: list[tuple[_Job, Any]] = []
+            for i, job in enumerate(group):
+                self._run_in_savepoint(db, job, now + i, done)
+            db.execute("COMMIT")
+            self.commits += 1
+        except BaseException:
+            self._terms.forget()
+            if not db.get_autocommit():
+                db.execute("ROLLBACK")
+            raise
+        for job, result in done:
+            job.future.set_result(result)
+
+    def _run_in_savepoint(self, db: apsw.Connection, job: _Job, now_us: int, done: list[tuple[_Job, Any]]) -> None:
+        assert self._terms is not None and job.change is not None
+        db.execute("SAVEPOINT one")
+        try:
+            result = job.fn(SqliteTx(db, self._terms, now_us, job.change))
+        except (apsw.FullError, apsw.IOError, apsw.CorruptError, apsw.ReadOnlyError):
+            raise  # the whole group fails: SQLite may have rolled back on its own
+        except BaseException as e:
+            db.execute("ROLLBACK TO one")
+            db.execute("RELEASE one")
+            self._terms.forget()
+            job.future.set_exception(e)
+        else:
+            db.execute("RELEASE one")
+            done.append((job, result))

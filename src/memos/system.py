@@ -1,0 +1,490 @@
+"""`AsyncMemOS`: the verbs, wired to the rooms. The only file that knows them all; `memos.sync` is its synchronous face.
+
+Every verb names a user and works on one cube (the user's own by default), which `cubes.access` opens or refuses.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Self
+
+from memos.background import Background
+from memos.cubes import archive
+from memos.cubes.access import resolve
+from memos.cubes.pool import CubePool
+from memos.errors import InvalidInput, NotFound
+from memos.memory.filter import Filter, parse_filter
+from memos.memory.hit import Explanation, SearchResult
+from memos.memory.model import EdgeType, Kind, Layer, Memory, Status, Version
+from memos.memory.time import parse_time, utcnow
+from memos.models.embed import Embedder
+from memos.models.factory import make_embedder, make_reranker
+from memos.models.rerank import Reranker
+from memos.organize.digest import TASK as DIGEST
+from memos.organize.forget import Selection, retract, retract_derived, select
+from memos.reading.messages import parse_messages
+from memos.reading.traces import Record, to_records
+from memos.recall.engine import Ask, Recall
+from memos.recall.explain import explain
+from memos.results import Added, AddResult, DeleteResult, Stats
+from memos.settings import Settings
+from memos.storage.ports import ANY_STATUS, Change, CubeInfo, Direction, Link, Page, View, WriteTx
+from memos.storage.sqlite.cube import SqliteCube
+from memos.storage.sqlite.registry import SqliteRegistry, check_name
+
+DEFAULT_USER = "default"
+DEFAULT_SESSION = "default"
+When = datetime | str | float | None
+
+
+class AsyncMemOS:
+    """The memory system, for asyncio. Nothing is opened before the first call; `close` (or `async with`) ends it cleanly.
+
+    Parameters: `home`, the data folder (default `~/.memos`); `settings` or any field of `Settings` as a keyword;
+    `embedder` and `reranker`, a spec such as "default", "none", "openai:text-embedding-3-small", or an object.
+    """
+
+    def __init__(
+        self,
+        home: str | Path | None = None,
+        *,
+        settings: Settings | None = None,
+        embedder: str | Embedder | None = None,
+        reranker: str | Reranker | None = None,
+        **options: Any,
+    ) -> None:
+        base = settings or Settings.load(
+            home=Path(home) if home is not None else None,
+            embedder=embedder if isinstance(embedder, str) else None,
+            reranker=reranker if isinstance(reranker, str) else None,
+            **options,
+        )
+        if settings is not None and (home is not None or options):
+            raise InvalidInput("give either settings or single options, not both")
+        self.settings = base
+        self._given_embedder = None if isinstance(embedder, str) else embedder
+        self._given_reranker = None if isinstance(reranker, str) else reranker
+        self._started: _Parts | None = None
+        self._closed = False
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    # -- writing -----------------------------------------------------------------------------------------------
+
+    async def add(
+        self,
+        messages: object,
+        *,
+        user: str = DEFAULT_USER,
+        cube: str | None = None,
+        session: str | None = None,
+        role: str = "user",
+        tags: Sequence[str] = (),
+        info: Mapping[str, Any] | None = None,
+        idempotency_key: str | None = None,
+        wait: bool = False,
+    ) -> AddResult:
+        """Store what happened: a text, a chat message, or a list of them. Returns once it is durable and searchable.
+
+        Facts, entities and vectors are derived in the background; `wait=True` returns when that is done too. The same message
+        (by `message_id`, `idempotency_key`, or same words) is stored once. Raises InvalidInput when nothing can be stored.
+        """
+        parsed = parse_messages(messages, now=utcnow(), zone=self.settings.timezone, default_role=role)
+        name = check_name(session, "session") if session is not None else DEFAULT_SESSION
+        records = to_records(
+            parsed.messages, session=name, owner=user, tags=_tags(tags), info=info or {}, idempotency_key=idempotency_key
+        )
+        parts = self._parts()
+        async with self._cube(user, cube, "write") as (cube_info, store):
+            added = await store.write(lambda tx: _store(tx, records), Change(actor=user, cause="add"))
+            if wait:
+                await parts.background.finish(store)
+            elif self.settings.background:
+                parts.background.wake(cube_info)
+        return AddResult(cube_info.name, tuple(added), parsed.notices, pending=not wait)
+
+    async def update(
+        self,
+        id: str,
+        *,
+        text: str | None = None,
+        tags: Sequence[str] | None = None,
+        info: Mapping[str, Any] | None = None,
+        importance: float | None = None,
+        valid_from: When = None,
+        valid_to: When = None,
+        user: str = DEFAULT_USER,
+        cube: str | None = None,
+        cause: str | None = None,
+    ) -> Memory:
+        """Change a memory; the former version stays in its history. `info` is merged, None values remove keys.
+
+        Raises NotFound, and InvalidInput for a blank text or when nothing is to be changed.
+        """
+        if text is not None and not text.strip():
+            raise InvalidInput("text is blank; delete the memory instead")
+        if importance is not None and not 0 <= importance <= 1:
+            raise InvalidInput(f"importance is between 0 and 1, got {importance}")
+        changes: dict[str, Any] = {}
+        changes |= {"text": text} if text is not None else {}
+        changes |= {"tags": _tags(tags)} if tags is not None else {}
+        changes |= {"importance": importance} if importance is not None else {}
+        changes |= {"valid_from": self._time(valid_from)} if valid_from is not None else {}
+        changes |= {"valid_to": self._time(valid_to)} if valid_to is not None else {}
+        if not changes and info is None:
+            raise InvalidInput("nothing to change; give text, tags, info, importance, valid_from or valid_to")
+
+        def apply(tx: WriteTx) -> Memory:
+            memory = _existing(tx, id)
+            if text is not None and text != memory.text and memory.layer is Layer.TRACE:
+                retract_derived(tx, memory)
+                tx.mark(id, DIGEST)
+            merged = {k: v for k, v in {**memory.info, **(info or {})}.items() if v is not None}
+            return tx.put(replace(memory, info=merged, **changes), "update")
+
+        async with self._cube(user, cube, "write") as (cube_info, store):
+            updated = await store.write(apply, Change(actor=user, cause=cause or "update"))
+            if self.settings.background:
+                self._parts().background.wake(cube_info)
+            return updated
+
+    async def delete(
+        self,
+        ids: str | Sequence[str] | None = None,
+        *,
+        filter: Filter | Mapping[str, Any] | None = None,
+        session: str | None = None,
+        everything: bool = False,
+        hard: bool = True,
+        dry_run: bool = False,
+        vacuum: bool | None = None,
+        user: str = DEFAULT_USER,
+        cube: str | None = None,
+    ) -> DeleteResult:
+        """Delete by exactly one of `ids`, `filter`, `session` or `everything=True`.
+
+        Hard (the default): the memories, all their versions and what is derived from nothing else are gone from every index, and
+        from the pages of the file. `hard=False` retracts: hidden from reads, kept in history, undoable. `dry_run` only counts.
+        Raises NotFound when an id does not exist, and InvalidInput for no or several selectors.
+        """
+        selection = Selection.of(ids, parse_filter(filter), session, everything)
+        async with self._cube(user, cube, "write") as (cube_info, store):
+            chosen = await select(store, selection)
+            change = Change(actor=user, cause=f"delete by {selection.how}")
+            if dry_run or not chosen:
+                return DeleteResult(cube_info.name, hard, asked=len(chosen), dry_run=dry_run)
+            if not hard:
+                count = await store.write(lambda tx: retract(tx, chosen), change)
+                return DeleteResult(cube_info.name, hard, asked=len(chosen), retracted=count)
+            done = await store.purge(chosen, change, vacuum=vacuum)
+            return DeleteResult(
+                cube_info.name,
+                hard,
+                asked=len(chosen),
+                memories=done.memories,
+                cascaded=done.cascaded,
+                versions=done.versions,
+                edges=done.edges,
+                vectors=done.vectors,
+                terms=done.terms,
+                restored=done.restored,
+                erased_from_disk=done.erased_from_disk,
+            )
+
+    async def undo(self, id: str, *, user: str = DEFAULT_USER, cube: str | None = None) -> list[Memory]:
+        """Revert the last change of a memory, and whatever else that change did. Returns the memories as they are now."""
+        async with self._cube(user, cube, "write") as (_, store):
+            return await store.write(lambda tx: tx.undo(id), Change(actor=user, cause=f"undo {id}"))
+
+    # -- reading -----------------------------------------------------------------------------------------------
+
+    async def search(
+        self,
+        query: str,
+        *,
+        user: str = DEFAULT_USER,
+        cube: str | None = None,
+        cubes: Sequence[str] | None = None,
+        limit: int | None = None,
+        max_tokens: int | None = None,
+        filter: Filter | Mapping[str, Any] | None = None,
+        kinds: Collection[Kind | str] | None = None,
+        as_of: When = None,
+        known_at: When = None,
+        reference_time: When = None,
+        threshold: float = 0.0,
+        include_superseded: bool = False,
+    ) -> SearchResult:
+        """Find what answers `query`, in one cube or several, ranked together.
+
+        `limit`: hits at most (default 10, or 200 where `max_tokens` is what bounds). `max_tokens`: hard budget of the context block.
+        `as_of`: what was true then; `known_at`: what was known then; `reference_time`: what "last week" in the query is relative
+        to. `threshold`: lowest score, 0 to 1. Raises InvalidInput, InvalidFilter, NotFound.
+        """
+        if cube is not None and cubes is not None:
+            raise InvalidInput("give cube or cubes, not both")
+        ask = Ask(
+            query=query,
+            limit=limit if limit is not None else (200 if max_tokens is not None else 10),
+            max_tokens=max_tokens,
+            where=_with_kinds(parse_filter(filter), kinds),
+            view=self._view(as_of, known_at, include_superseded),
+            threshold=threshold,
+            now=self._time(reference_time),
+            zone=self.settings.timezone,
+            merge_facts=kinds is None,
+        )
+        parts = self._parts()
+        async with contextlib.AsyncExitStack() as stack:
+            stores: dict[str, SqliteCube] = {}
+            for name in dict.fromkeys(cubes) if cubes is not None else (cube,):
+                cube_info, store = await stack.enter_async_context(self._cube(user, name, "read"))
+                stores[cube_info.name] = store
+            waiting = sum([await parts.background.catch_up(store) for store in stores.values()])
+            embedders = {n: e for n, s in stores.items() if (e := await parts.background.embedder_of(s)) is not None}
+            result = await parts.recall.search(ask, stores, embedders=embedders)
+        if waiting:
+            result = replace(result, reasons=(*result.reasons, f"{waiting} messages are not digested yet"))
+        return result
+
+    async def explain(
+        self, query: str, memory_id: str, *, user: str = DEFAULT_USER, cube: str | None = None, **options: Any
+    ) -> Explanation:
+        """Why a memory is, or is not, among the hits of a search with these options: ranks and values per stage."""
+        allowed = {"limit", "max_tokens", "threshold", "filter", "as_of", "known_at", "reference_time"}
+        if unknown := set(options) - allowed:
+            raise InvalidInput(f"explain takes the options {', '.join(sorted(allowed))}, not {sorted(unknown)[0]!r}")
+        max_tokens = options.get("max_tokens")
+        ask = Ask(
+            query=query,
+            limit=options.get("limit") or (200 if max_tokens is not None else 10),
+            max_tokens=max_tokens,
+            where=parse_filter(options.get("filter")),
+            view=self._view(options.get("as_of"), options.get("known_at"), False),
+            threshold=options.get("threshold", 0.0),
+            now=self._time(options.get("reference_time")),
+            zone=self.settings.timezone,
+        )
+        parts = self._parts()
+        async with self._cube(user, cube, "read") as (cube_info, store):
+            await parts.background.catch_up(store)
+            return await explain(parts.recall, ask, cube_info.name, store, memory_id)
+
+    async def get(
+        self, id: str, *, user: str = DEFAULT_USER, cube: str | None = None, as_of: When = None, known_at: When = None
+    ) -> Memory:
+        """A memory by id, whatever its status. Raises NotFound when there is none (or was none yet, under a clock)."""
+        view = View(as_of=self._time(as_of), known_at=self._time(known_at), statuses=ANY_STATUS)
+        async with self._cube(user, cube, "read") as (_, store):
+            found = await store.get([id], view)
+        if not found:
+            raise NotFound(f"memory {id} does not exist in this cube{' at that time' if as_of or known_at else ''}")
+        return found[0]
+
+    async def list(
+        self,
+        *,
+        filter: Filter | Mapping[str, Any] | None = None,
+        kinds: Collection[Kind | str] | None = None,
+        limit: int = 100,
+        cursor: str | None = None,
+        newest_first: bool = True,
+        as_of: When = None,
+        known_at: When = None,
+        include_inactive: bool = False,
+        user: str = DEFAULT_USER,
+        cube: str | None = None,
+    ) -> Page:
+        """Memories in order of creation, a page at a time; go on with `cursor=page.cursor` until it is None."""
+        where = _with_kinds(parse_filter(filter), kinds)
+        view = self._view(as_of, known_at, False)
+        if include_inactive:
+            view = replace(view, statuses=ANY_STATUS)
+        async with self._cube(user, cube, "read") as (_, store):
+            await self._parts().background.catch_up(store)
+            return await store.list(where, view=view, limit=limit, cursor=cursor, newest_first=newest_first)
+
+    async def history(self, id: str, *, user: str = DEFAULT_USER, cube: str | None = None) -> list[Version]:
+        """Every version of a memory, oldest first, with who changed it, how, why and when."""
+        async with self._cube(user, cube, "read") as (_, store):
+            return await store.history(id)
+
+    async def neighbors(
+        self,
+        id: str,
+        *,
+        depth: int = 1,
+        types: Collection[EdgeType | str] | None = None,
+        direction: Direction = "both",
+        limit: int = 1000,
+        as_of: When = None,
+        known_at: When = None,
+        user: str = DEFAULT_USER,
+        cube: str | None = None,
+    ) -> list[Link]:
+        """Edges within `depth` hops of a memory, nearest first."""
+        wanted = None if types is None else [_member(EdgeType, t, "edge type") for t in types]
+        view = View(as_of=self._time(as_of), known_at=self._time(known_at))
+        async with self._cube(user, cube, "read") as (_, store):
+            await self._parts().background.catch_up(store)
+            return await store.neighbors([id], depth=depth, types=wanted, direction=direction, view=view, limit=limit)
+
+    async def stats(self, *, user: str = DEFAULT_USER, cube: str | None = None) -> Stats:
+        """Counts, sizes and waiting work of a cube."""
+        parts = self._parts()
+        async with self._cube(user, cube, "read") as (cube_info, store):
+            model = parts.embedder.model_id if parts.embedder else None
+            counts = await store.stats()
+            waiting = dict(counts.pending)
+            if model is not None:
+                waiting["embed"] = await store.count_pending_vectors(model)
+            return Stats(cube_info.name, counts, waiting, model)
+
+    # -- cubes -------------------------------------------------------------------------------------------------
+
+    async def create_cube(
+        self, name: str, *, user: str = DEFAULT_USER, info: Mapping[str, Any] | None = None
+    ) -> CubeInfo:
+        """A new cube owned by `user`. Raises InvalidInput when the name is taken."""
+        found, new = self._parts().registry.create(name, user, info)
+        if not new:
+            raise InvalidInput(f"a cube named {name!r} exists already; choose another name or open that one")
+        return found
+
+    async def open_cube(self, name: str, *, user: str = DEFAULT_USER) -> CubeInfo:
+        """What is known of a cube the user may read. Raises NotFound."""
+        return resolve(self._parts().registry, user, name, "read")
+
+    async def list_cubes(self, *, user: str = DEFAULT_USER) -> list[CubeInfo]:
+        """The cubes a user owns or was granted, by name."""
+        return self._parts().registry.list(user)
+
+    async def delete_cube(self, name: str, *, user: str = DEFAULT_USER) -> int:
+        """Delete a cube with everything in it and its files; returns the bytes freed. Only an admin of the cube may."""
+        parts = self._parts()
+        found = resolve(parts.registry, user, name, "admin")
+        await parts.background.leave(found)
+        return await parts.cubes.remove(found)
+
+    async def share(self, name: str, with_user: str, level: str | None = "read", *, user: str = DEFAULT_USER) -> CubeInfo:
+        """Give another user read, write or admin on a cube, or take every right away with None."""
+        parts = self._parts()
+        found = resolve(parts.registry, user, name, "admin")
+        if with_user == found.owner:
+            raise InvalidInput(f"{with_user!r} owns cube {name!r} and has every right already")
+        parts.registry.grant(name, with_user, level, user)
+        return resolve(parts.registry, user, name, "read")
+
+    async def export_cube(self, path: str | Path, *, user: str = DEFAULT_USER, cube: str | None = None) -> archive.Report:
+        """Write a cube to one portable, checksummed archive file."""
+        async with self._cube(user, cube, "read") as (cube_info, store):
+            return await archive.export(store, cube_info, Path(path))
+
+    async def import_cube(self, path: str | Path, name: str, *, user: str = DEFAULT_USER) -> archive.Report:
+        """Read an archive into a new cube. Raises ArchiveError, and creates nothing, when it is damaged or hostile."""
+        parts = self._parts()
+        if parts.registry.find(check_name(name, "cube")) is not None:
+            raise InvalidInput(f"a cube named {name!r} exists already; import under another name")
+        return await archive.restore(Path(path), name, user, parts.registry, parts.cubes)
+
+    # -- life --------------------------------------------------------------------------------------------------
+
+    async def flush(self, *, user: str = DEFAULT_USER, cube: str | None = None) -> None:
+        """Return when everything added to a cube so far is digested and embedded."""
+        async with self._cube(user, cube, "read") as (_, store):
+            await self._parts().background.finish(store)
+
+    async def close(self) -> None:
+        """Stop background work (what is left is taken up at the next start) and close every file."""
+        self._closed = True
+        if self._started is not None:
+            parts, self._started = self._started, None
+            await parts.background.stop()
+            await parts.cubes.close()
+            parts.registry.close()
+
+    def _parts(self) -> _Parts:
+        if self._closed:
+            raise InvalidInput("this MemOS is closed; make a new one")
+        if self._started is None:
+            self._started = _Parts(self.settings, self._given_embedder, self._given_reranker)
+        return self._started
+
+    @contextlib.asynccontextmanager
+    async def _cube(self, user: str, cube: str | None, need: str) -> AsyncIterator[tuple[CubeInfo, SqliteCube]]:
+        parts = self._parts()
+        found = resolve(parts.registry, user, cube, need)
+        async with parts.cubes.use(found) as store:
+            yield found, store
+
+    def _time(self, value: When) -> datetime | None:
+        return None if value is None else parse_time(value, default_zone=self.settings.timezone).instant
+
+    def _view(self, as_of: When, known_at: When, include_superseded: bool) -> View:
+        statuses = frozenset({Status.ACTIVE, Status.SUPERSEDED}) if include_superseded else None
+        return View(as_of=self._time(as_of), known_at=self._time(known_at), statuses=statuses)
+
+
+class _Parts:
+    """What a started system holds."""
+
+    def __init__(self, settings: Settings, embedder: Embedder | None, reranker: Reranker | None) -> None:
+        self.registry = SqliteRegistry(settings.home, durability=settings.durability)
+        self.cubes = CubePool(self.registry, settings)
+        self.embedder = embedder if embedder is not None else make_embedder(settings.embedder)
+        self.recall = Recall(self.embedder, reranker if reranker is not None else make_reranker(settings.reranker))
+        self.background = Background(self.cubes, self.embedder, settings.embedder)
+
+
+def _store(tx: WriteTx, records: Sequence[Record]) -> list[Added]:
+    out = []
+    for record in records:
+        known = tx.find_key(record.key) if record.key is not None else None
+        if known is not None:
+            memory = tx.get(known)
+            assert memory is not None
+            out.append(Added(known, memory.text, False, tx.touch(known)))
+            continue
+        memory = tx.put(record.memory, "add", terms=record.terms, key=record.key)
+        tx.mark(memory.id, DIGEST)
+        out.append(Added(memory.id, memory.text, True, 1))
+    return out
+
+
+def _existing(tx: WriteTx, id: str) -> Memory:
+    memory = tx.get(id)
+    if memory is None:
+        raise NotFound(f"memory {id} does not exist in this cube")
+    return memory
+
+
+def _tags(tags: Sequence[str]) -> tuple[str, ...]:
+    if isinstance(tags, str):
+        raise InvalidInput(f"tags is a list of texts, got the text {tags!r}; write [{tags!r}]")
+    for tag in tags:
+        check_name(tag, "tag")
+    return tuple(dict.fromkeys(tags))
+
+
+def _with_kinds(where: Filter | None, kinds: Collection[Kind | str] | None) -> Filter | None:
+    if kinds is None:
+        return where
+    names = [_member(Kind, k, "kind").value for k in ([kinds] if isinstance(kinds, str) else kinds)]
+    only = parse_filter({"kind": {"in": names}})
+    return only if where is None else parse_filter({"and": [where, only]})
+
+
+def _member(enum: Any, value: Any, what: str) -> Any:
+    try:
+        return enum(value)
+    except ValueError:
+        raise InvalidInput(f"unknown {what} {value!r}; one of {', '.join(m.value for m in enum)}") from None
