@@ -5,7 +5,6 @@ Every verb names a user and works on one cube (the user's own by default), which
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from dataclasses import replace
@@ -29,7 +28,8 @@ from memos.organize.digest import TASK as DIGEST
 from memos.organize.forget import Selection, retract, retract_derived, select
 from memos.reading.messages import parse_messages
 from memos.reading.traces import Record, to_records
-from memos.recall.engine import Ask, Recall
+from memos.recall.ask import Ask
+from memos.recall.engine import Recall
 from memos.recall.explain import explain
 from memos.results import Added, AddResult, DeleteResult, Stats
 from memos.settings import Settings
@@ -91,12 +91,14 @@ class AsyncMemOS:
         tags: Sequence[str] = (),
         info: Mapping[str, Any] | None = None,
         idempotency_key: str | None = None,
+        derive: bool = True,
         wait: bool = False,
     ) -> AddResult:
         """Store what happened: a text, a chat message, or a list of them. Returns once it is durable and searchable.
 
         Facts, entities and vectors are derived in the background; `wait=True` returns when that is done too. The same message
-        (by `message_id`, `idempotency_key`, or same words) is stored once. Raises InvalidInput when nothing can be stored.
+        (by `message_id`, `idempotency_key`, or same words) is stored once. `derive=False` keeps the raw record only and never
+        reads it for facts. Raises InvalidInput when nothing can be stored.
         """
         parsed = parse_messages(messages, now=utcnow(), zone=self.settings.timezone, default_role=role)
         name = check_name(session, "session") if session is not None else DEFAULT_SESSION
@@ -105,7 +107,7 @@ class AsyncMemOS:
         )
         parts = self._parts()
         async with self._cube(user, cube, "write") as (cube_info, store):
-            added = await store.write(lambda tx: _store(tx, records), Change(actor=user, cause="add"))
+            added = await store.write(lambda tx: _store(tx, records, derive), Change(actor=user, cause="add"))
             if wait:
                 await parts.background.finish(store)
             elif self.settings.background:
@@ -384,10 +386,12 @@ class AsyncMemOS:
         parts.registry.grant(name, with_user, level, user)
         return resolve(parts.registry, user, name, "read")
 
-    async def export_cube(self, path: str | Path, *, user: str = DEFAULT_USER, cube: str | None = None) -> archive.Report:
-        """Write a cube to one portable, checksummed archive file."""
+    async def export_cube(
+        self, path: str | Path, *, user: str = DEFAULT_USER, cube: str | None = None, overwrite: bool = False
+    ) -> archive.Report:
+        """Write a cube to one portable, checksummed archive file. Raises InvalidInput when it exists, unless `overwrite`."""
         async with self._cube(user, cube, "read") as (cube_info, store):
-            return await archive.export(store, cube_info, Path(path))
+            return await archive.export(store, cube_info, Path(path), overwrite=overwrite)
 
     async def import_cube(self, path: str | Path, name: str, *, user: str = DEFAULT_USER) -> archive.Report:
         """Read an archive into a new cube. Raises ArchiveError, and creates nothing, when it is damaged or hostile."""
@@ -445,7 +449,7 @@ class _Parts:
         self.background = Background(self.cubes, self.embedder, settings.embedder)
 
 
-def _store(tx: WriteTx, records: Sequence[Record]) -> list[Added]:
+def _store(tx: WriteTx, records: Sequence[Record], derive: bool) -> list[Added]:
     out = []
     for record in records:
         known = tx.find_key(record.key) if record.key is not None else None
@@ -455,7 +459,8 @@ def _store(tx: WriteTx, records: Sequence[Record]) -> list[Added]:
             out.append(Added(known, memory.text, False, tx.touch(known)))
             continue
         memory = tx.put(record.memory, "add", terms=record.terms, key=record.key)
-        tx.mark(memory.id, DIGEST)
+        if derive:
+            tx.mark(memory.id, DIGEST)
         out.append(Added(memory.id, memory.text, True, 1))
     return out
 

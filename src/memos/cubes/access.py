@@ -10,15 +10,17 @@ from memos.storage.sqlite.registry import LEVELS, SqliteRegistry, check_name
 def resolve(registry: SqliteRegistry, user: str, cube: str | None, need: str) -> CubeInfo:
     """The cube a call is about: the named one, or the user's own, which is made on first use.
 
-    Raises NotFound when there is no such cube or the user may not even read it (its existence is not told), and AccessDenied
-    when the user may read it but not do what is asked.
+    Raises NotFound when there is no such cube or the user may not even read it (its existence is not told), and
+    AccessDenied when the user may read it but not do what is asked.
     """
     check_name(user, "user")
     name = user if cube is None else check_name(cube, "cube")
     found = registry.find(name)
     if found is None:
         if name != user:
-            raise NotFound(f"cube {name!r} does not exist for user {user!r}; create it with create_cube({name!r}, user={user!r})")
+            raise NotFound(
+                f"cube {name!r} does not exist for user {user!r}; create it with create_cube({name!r}, user={user!r})"
+            )
         found, _ = registry.create(name, user)
     level = registry.level(found, user)
     if level is None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 import threading
 import time
-import uuid
 
 from memos.errors import InvalidInput
 
@@ -29,14 +29,16 @@ def new_id() -> str:
     return f"{h[:8]}-{h[8:12]}-{h[12:16]}-{h[16:20]}-{h[20:]}"
 
 
+_CANONICAL = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+
+
 def id_to_bytes(value: str) -> bytes:
     """16 bytes of a canonical id. Raises InvalidInput when it is not a UUID."""
-    if not isinstance(value, str) or len(value) != 36:
-        raise InvalidInput(f"{value!r} is not a memory id; ids are UUIDs like '0190a3c2-…' as returned by add() and search()")
-    try:
-        return bytes.fromhex(value.replace("-", ""))
-    except ValueError:
-        raise InvalidInput(f"{value!r} is not a memory id (not hexadecimal)") from None
+    if not isinstance(value, str) or not _CANONICAL.fullmatch(value):
+        raise InvalidInput(
+            f"{value!r} is not a memory id; ids are UUIDs such as 01a22a82-4e41-70a5-ae4d-30bf30d73c9d, from add() or search()"
+        )
+    return bytes.fromhex(value.replace("-", ""))
 
 
 def id_from_bytes(value: bytes) -> str:
@@ -47,8 +49,4 @@ def id_from_bytes(value: bytes) -> str:
 
 def is_id(value: str) -> bool:
     """Whether `value` is a well-formed UUID."""
-    try:
-        uuid.UUID(value)
-    except ValueError:
-        return False
-    return True
+    return isinstance(value, str) and _CANONICAL.fullmatch(value) is not None

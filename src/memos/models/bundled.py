@@ -73,7 +73,8 @@ class BundledEmbedder(ThreadedEmbedder):
         """
         self._minilm_path = minilm
         self._cache = (cache or default_cache()) if remember else None
-        self._loading = threading.RLock()
+        self._loading = threading.Lock()
+        self._aligning = threading.Lock()  # its own, so that English is not held up by the fit
 
     @property
     def model_id(self) -> str:
@@ -115,7 +116,7 @@ class BundledEmbedder(ThreadedEmbedder):
         return pooled(vectors, owners, [len(window) - 2 for window in windows], len(texts))
 
     def _embed_other(self, texts: Sequence[str]) -> Vectors:
-        with self._loading:
+        with self._aligning:
             encode, mapped = self._other
         windows, owners = list[str](), list[int]()
         for index, text in enumerate(texts):
@@ -132,11 +133,9 @@ class BundledEmbedder(ThreadedEmbedder):
     @cached_property
     def _other(self) -> tuple[Callable[[Sequence[str]], Vectors], Alignment]:
         encode = _load_use()
-        words = [
-            word
-            for word in list(self._latin[1].vocabulary)[_COMMONEST_WORDS]
-            if len(word) > 3 and word.isalpha() and word.isascii()
-        ]
+        with self._loading:
+            vocabulary = list(self._latin[1].vocabulary)
+        words = [word for word in vocabulary[_COMMONEST_WORDS] if len(word) > 3 and word.isalpha() and word.isascii()]
         key = f"{MINILM.sha256}:{USE_WEIGHTS.sha256}:{USE_PIECES.sha256}"
         return encode, align(encode, self._embed_latin, words, key=key, cache=self._cache)
 

@@ -74,7 +74,7 @@ class JsonClient:
             raise self._refused(url, response)
         try:
             return json.loads(response.content)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise Failure(ModelError(f"{url} answered something that is not JSON")) from error
 
     async def aclose(self) -> None:

@@ -33,11 +33,12 @@ class OpenAIEmbeddings:
         if self._dimensions:
             payload["dimensions"] = self._dimensions
         body = await self._http.post("/embeddings", payload)
-        rows: dict[object, object] = {}
+        rows: dict[int, object] = {}
         data = body.get("data") if isinstance(body, dict) else None
         for position, item in enumerate(data if isinstance(data, list) else []):
-            if isinstance(item, dict):
-                rows[item.get("index", position)] = item.get("embedding")
+            index = item.get("index", position) if isinstance(item, dict) else None
+            if isinstance(index, int):
+                rows[index] = item.get("embedding")
         if set(rows) != set(range(len(texts))):
             raise Failure(ModelError(f"{self.name} answered {len(rows)} embeddings for {len(texts)} texts"))
         return [rows[i] for i in range(len(texts))]

@@ -129,11 +129,12 @@ class HttpReranker:
 
     def _scores(self, body: object, count: int, field: str) -> list[float]:
         items = body.get("results") if isinstance(body, dict) else body
-        scores: dict[object, float] = {}
+        scores: dict[int, float] = {}
         for item in items if isinstance(items, list) else []:
             score = item.get(field) if isinstance(item, dict) else None
-            if isinstance(score, int | float) and math.isfinite(score):
-                scores[item.get("index")] = float(score)
+            index = item.get("index") if isinstance(item, dict) else None
+            if isinstance(index, int) and isinstance(score, int | float) and math.isfinite(score):
+                scores[index] = float(score)
         if set(scores) != set(range(count)):
             raise Failure(ModelError(f"{self.model_id} answered {len(scores)} usable scores for {count} texts"))
         return [scores[i] for i in range(count)]

@@ -49,7 +49,7 @@ class RetryPolicy:
     longest: float = 20.0
 
     def wait(self, attempt: int, retry_after: float | None) -> float:
-        """Return the pause after failed attempt `attempt` (from 1): the server's wish, else doubling, half of it jitter."""
+        """Return the pause after failed attempt `attempt`: the server's wish, or doubling with jitter in half of it."""
         if retry_after is not None:
             return retry_after
         pause = min(self.longest, self.base * float(2 ** (attempt - 1)))

@@ -9,6 +9,7 @@ from memos.errors import InvalidInput, NotFound
 from memos.memory.filter import Compare, Field, Filter, Op
 from memos.memory.model import EdgeType, Memory, Status
 from memos.storage.ports import ANY_STATUS, CubeStore, View, WriteTx
+from memos.storage.timeline import reinstate
 
 PAGE = 1_000
 
@@ -107,7 +108,4 @@ def _alone(tx: WriteTx, id: str) -> bool:
 def _reinstate(tx: WriteTx, gone: Memory) -> None:
     for edge in tx.edges(gone.id, "out", (EdgeType.SUPERSEDES,)):
         tx.unlink(edge.src, edge.dst, EdgeType.SUPERSEDES)
-        former = tx.get(edge.dst)
-        still = tx.edges(edge.dst, "in", (EdgeType.SUPERSEDES,))
-        if former is not None and former.status is Status.SUPERSEDED and not still:
-            tx.put(replace(former, status=Status.ACTIVE, valid_to=None), "restore")
+        reinstate(tx, edge.dst, gone, (gone.id,))

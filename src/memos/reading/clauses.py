@@ -29,7 +29,7 @@ _CJK_QUESTION = re.compile(r"[?？]\s*$|吗[?？。！!\s]*$|什么|哪[里儿�
 UNREAL = re.compile(
     r"\b(?:if|wish|wished|unless|imagine|suppose|supposing|pretend|whether|hypothetically|as though|what if|in case|wonder|wondering"
     r"|maybe|perhaps|possibly|dream|dreamt|dreamed|for example|for instance|e\.g|let's say|once upon|in theory|kidding|joking"
-    r"|almost|nearly|thought|would|might|may|could)\b|['’]d\b|\bnot sure\b|如果|要是|假如|假设|万一|希望|也许|可能|或许|的话|以为|梦见|梦到|幻想|开玩笑|想象",
+    r"|almost|nearly|thought|would|might|(?-i:may)|could)\b|['’]d\b|\bnot sure\b|如果|要是|假如|假设|万一|希望|也许|可能|或许|的话|以为|梦见|梦到|幻想|开玩笑|想象",
     re.IGNORECASE,
 )
 REPORTED = re.compile(

@@ -11,7 +11,8 @@ from memos.memory.model import Kind
 from memos.text.names import Name
 
 _LEADING = re.compile(r"^(?:(?:a|an|the|some|my|our|on|in|at|to|to be)\s+)+", re.IGNORECASE)
-_NOISE = re.compile(r"[\"'“”‘’«».,;:!?。，！？、…]+")
+# Punctuation within a word or number belongs to it: 1.5 is not 15, and a.b@c.org stays whole.
+_NOISE = re.compile(r"(?<!\w)[\"'“”‘’«».,;:!?。，！？、…]+|[\"'“”‘’«».,;:!?。，！？、…]+(?!\w)")
 _SPACE = re.compile(r"\s+")
 
 
@@ -66,5 +67,4 @@ def normal_value(value: str) -> str:
     """`normal` without leading articles and prepositions and without punctuation. Numbers are never touched."""
     text = normal(value)
     text = _LEADING.sub("", text) or text
-    # Punctuation between digits is part of the number: 1.5 is not 15.
-    return _SPACE.sub(" ", re.sub(rf"(?<!\d){_NOISE.pattern}|{_NOISE.pattern}(?!\d)", " ", text)).strip() or text
+    return _SPACE.sub(" ", _NOISE.sub(" ", text)).strip() or text

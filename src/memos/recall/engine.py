@@ -7,62 +7,28 @@ lowers `served_by` and is named in `reasons`; it never turns into an empty answe
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from datetime import datetime
+from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 import structlog
 from numpy.typing import NDArray
 
 from memos.errors import InvalidInput, MemosError, ModelError
-from memos.memory.filter import Filter
 from memos.memory.hit import Hit, SearchResult, SearchStatus
-from memos.memory.model import EdgeType, Kind, Layer, Memory, Status
 from memos.memory.time import load_zone, utcnow
 from memos.models.embed import Embedder
 from memos.models.rerank import Reranker
 from memos.recall import pack as packing
+from memos.recall.ask import Ask, Trace
+from memos.recall.collect import Candidates, Collector, with_facts
 from memos.recall.rank import Ranking, rank
-from memos.recall.recipe import DEFAULT, Recipe
 from memos.recall.understand import Question, understand
-from memos.storage.ports import ANY_STATUS, NOW, CubeStore, Pool, Probe, View
+from memos.storage.ports import CubeStore, Pool, Probe
 
 log = structlog.get_logger(__name__)
 
 MAX_QUERY = 20_000  # characters of a question that are read; the rest is named in `reasons`
-_FETCH_EXTRA = 1.5
-
-
-@dataclass(frozen=True, slots=True)
-class Ask:
-    """One search, with every choice spelled out."""
-
-    query: str
-    limit: int = 10
-    max_tokens: int | None = None
-    where: Filter | None = None
-    view: View = NOW
-    threshold: float = 0.0
-    now: datetime | None = None
-    zone: str = "UTC"
-    collapse: bool = True
-    merge_facts: bool = True
-    force: Sequence[str] = ()
-    recipe: Recipe = DEFAULT
-
-
-@dataclass(slots=True)
-class Trace:
-    """What happened on the way, for `explain`: the question, pools and ranking, before anything was cut."""
-
-    question: Question | None = None
-    names: tuple[str, ...] = ()
-    pools: tuple[Pool, ...] = ()
-    ranking: Ranking | None = None
-    memories: dict[tuple[int, int], Memory] = field(default_factory=dict)
-    folded: dict[str, str] = field(default_factory=dict)
-    result: SearchResult | None = None
 
 
 class Recall:
@@ -97,10 +63,10 @@ class Recall:
             return _empty(ask, SearchStatus.FAILED, reasons)
         if any(p.loading for p in pools):
             reasons.append("an index is still loading; answered from the stored full-text index")
-        ranking = rank(pools, question, ask.recipe)
-        ranking = await self._rerank(query, ranking, names, pools, cubes, reasons)
-        trace.ranking = ranking
-        hits = await self._hits(ask, question, ranking, names, cubes, pools, trace)
+        found = Candidates(rank(pools, question, ask.recipe), names, pools, cubes)
+        found = await self._rerank(query, found, reasons)
+        trace.ranking = ranking = found.ranking
+        hits = await self._hits(ask, question, found, trace)
         served_by = ("text", "context", *served, *(("speaker",) if question.speakers else ()), *(("time",) if question.spans else ()))
         result = _finish(ask, hits, reasons, served_by, ranking, len(pools) < len(cubes))
         result = replace(result, history_tokens=sum(p.history_chars for p in pools) // 4)
@@ -173,63 +139,47 @@ class Recall:
                 raise pool
         return tuple(names), tuple(pools)
 
-    async def _rerank(
-        self,
-        query: str,
-        ranking: Ranking,
-        names: Sequence[str],
-        pools: Sequence[Pool],
-        cubes: Mapping[str, CubeStore],
-        reasons: list[str],
-    ) -> Ranking:
+    async def _rerank(self, query: str, found: Candidates, reasons: list[str]) -> Candidates:
+        """Blend a reranker's opinion of the best 100 into their scores; a failing reranker changes nothing."""
+        ranking = found.ranking
         if self.reranker is None or not len(ranking.score):
-            return ranking
+            return found
         head = min(100, len(ranking.score))
-        memories = await _fetch(range(head), ranking, names, pools, cubes)
+        memories = await found.fetch(range(head))
         texts = [memories[i].text if i in memories else "" for i in range(head)]
         try:
             scores = np.asarray(await self.reranker.rerank(query, texts), np.float32)
         except ModelError as e:
             reasons.append(f"answered without the reranker: {e}")
-            return ranking
+            return found
         blended = 0.6 * ranking.score[:head] + 0.4 * scores * float(ranking.score[0])
         order = np.concatenate((np.argsort(-blended, kind="stable"), np.arange(head, len(ranking.score))))
         score = np.concatenate((blended, np.minimum(ranking.score[head:], blended.min())))
-        return Ranking(
+        reordered = Ranking(
             ranking.pool[order],
             ranking.place[order],
             np.asarray(score[order], np.float32),
             {k: v[order] for k, v in ranking.features.items()},
         )
+        return replace(found, ranking=reordered)
 
-    async def _hits(
-        self,
-        ask: Ask,
-        question: Question,
-        ranking: Ranking,
-        names: Sequence[str],
-        cubes: Mapping[str, CubeStore],
-        pools: Sequence[Pool],
-        trace: Trace,
-    ) -> list[Hit]:
-        wanted = min(len(ranking.score), int(ask.limit * _FETCH_EXTRA) + 16)
-        hits: list[Hit] = []
-        evidence: dict[str, tuple[str, ...]] = {}
-        done = 0
+    async def _hits(self, ask: Ask, question: Question, found: Candidates, trace: Trace) -> list[Hit]:
+        """Read the best candidates and make hits of them, more as long as too many fold together."""
+        collector = Collector(ask, found, trace)
+        total = found.relevant(ask.recipe)
+        wanted, done = min(total, ask.limit + ask.limit // 4 + 8), 0
         while True:
-            memories = await _fetch(range(done, wanted), ranking, names, pools, cubes)
-            evidence |= _evidence(memories.values()) if ask.merge_facts else {}
-            for i in range(done, wanted):
-                if i in memories:
-                    _add(hits, memories[i], i, ranking, names, evidence, ask, trace)
+            memories = await found.fetch(range(done, wanted))
+            collector.take(memories)
             done = wanted
-            if len(hits) >= ask.limit or done >= len(ranking.score):
+            if len(collector.hits) >= ask.limit or done >= total:
                 break
-            wanted = min(len(ranking.score), done * 2)
-        hits = [replace(h, rank=i + 1) for i, h in enumerate(hits[: ask.limit])]
+            wanted = min(total, done * 2)
+        hits = [replace(h, rank=i + 1) for i, h in enumerate(collector.hits[: ask.limit])]
         if ask.merge_facts:
-            hits = await _with_facts(hits, cubes)
-        return [packing.with_passage(h, tuple(question.terms)) for h in hits]
+            hits = await with_facts(hits, found.cubes)
+        terms = frozenset(question.terms)
+        return [packing.with_passage(h, terms) for h in hits]
 
 
 def _check(ask: Ask) -> None:
@@ -250,89 +200,6 @@ async def _joint_rarity(question: Question, cubes: Mapping[str, CubeStore]) -> d
         for term, n in found.items():
             counts[term] += n
     return {t: float(np.log(1 + (max(total, n) - n + 0.5) / (n + 0.5))) for t, n in counts.items()}
-
-
-async def _fetch(
-    span: range, ranking: Ranking, names: Sequence[str], pools: Sequence[Pool], cubes: Mapping[str, CubeStore]
-) -> dict[int, Memory]:
-    """The memories at these places of the ranking."""
-    out: dict[int, Memory] = {}
-    for p, name in enumerate(names):
-        mine = [i for i in span if ranking.pool[i] == p]
-        if not mine:
-            continue
-        handles = [int(pools[p].rows[ranking.place[i]]) for i in mine]
-        found = await cubes[name].fetch(handles)
-        by_handle = dict(zip(handles, found, strict=False)) if len(found) == len(handles) else None
-        if by_handle is None:  # something was deleted between the two reads: match one by one
-            by_handle = {h: m[0] for h in handles if (m := await cubes[name].fetch([h]))}
-        out |= {i: by_handle[h] for i, h in zip(mine, handles, strict=True) if h in by_handle}
-    return out
-
-
-def _evidence(memories: Iterable[Memory]) -> dict[str, tuple[str, ...]]:
-    """For each derived memory the raw records it rests on."""
-    return {
-        m.id: tuple(s.memory_id for s in m.sources if s.memory_id) for m in memories if m.layer is Layer.DERIVED
-    }
-
-
-def _add(
-    hits: list[Hit],
-    memory: Memory,
-    i: int,
-    ranking: Ranking,
-    names: Sequence[str],
-    evidence: Mapping[str, tuple[str, ...]],
-    ask: Ask,
-    trace: Trace,
-) -> None:
-    """Add a candidate to the hits, unless it repeats one: same words, or a fact whose raw record is already there."""
-    cube = names[int(ranking.pool[i])]
-    for at, hit in enumerate(hits):
-        if hit.cube != cube:
-            continue
-        if memory.id in evidence.get(hit.id, ()):  # the raw record takes the place of the fact made from it
-            hits[at] = replace(hit, memory=memory, text=memory.text, also=(*hit.also, hit.id))
-            trace.folded[hit.id] = memory.id
-            return
-        if hit.id in evidence.get(memory.id, ()) or (ask.collapse and _same_words(hit.memory, memory)):
-            hits[at] = replace(hit, also=(*hit.also, memory.id))
-            trace.folded[memory.id] = hit.id
-            return
-    why = {
-        name: round(float(weight * ranking.features[name][i]), 4)
-        for name, weight in ask.recipe.weights.items()
-        if ranking.features[name][i]
-    }
-    stale = memory.status is Status.SUPERSEDED
-    hits.append(Hit(memory, float(ranking.score[i]), len(hits) + 1, cube, memory.text, why, stale=stale))
-
-
-def _same_words(a: Memory, b: Memory) -> bool:
-    return len(a.text) > 12 and a.speaker == b.speaker and a.text.casefold().split() == b.text.casefold().split()
-
-
-async def _with_facts(hits: list[Hit], cubes: Mapping[str, CubeStore]) -> list[Hit]:
-    """Give each raw hit the current facts it is evidence of, and mark it stale when all it told was replaced."""
-    derived: dict[str, list[Memory]] = {}
-    for name, store in cubes.items():
-        mine = [h.id for h in hits if h.cube == name]
-        if not mine:
-            continue
-        links = await store.neighbors(mine, types=(EdgeType.DERIVED_FROM,), direction="in", limit=10_000)
-        found = await store.get(list({link.edge.src for link in links}), View(statuses=ANY_STATUS)) if links else []
-        by_id = {m.id: m for m in found if m.kind is not Kind.ENTITY}
-        for link in links:
-            if link.edge.src in by_id:
-                derived.setdefault(link.edge.dst, []).append(by_id[link.edge.src])
-    out = []
-    for hit in hits:
-        told = derived.get(hit.id, [])
-        current = tuple(m for m in told if m.status is Status.ACTIVE)
-        stale = bool(told) and not current and any(m.status is Status.SUPERSEDED for m in told)
-        out.append(replace(hit, facts=current, stale=hit.stale or stale))
-    return out
 
 
 def _finish(

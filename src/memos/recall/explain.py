@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
@@ -10,8 +11,9 @@ from memos.errors import NotFound
 from memos.memory.filter import matches, to_json
 from memos.memory.hit import Explanation, Stage
 from memos.memory.model import Memory
-from memos.recall.engine import Ask, Recall, Trace
-from memos.storage.ports import ANY_STATUS, CubeStore, View
+from memos.recall.ask import Ask, Trace
+from memos.recall.engine import Recall
+from memos.storage.ports import ANY_STATUS, CubeStore, Pool, View
 
 
 async def explain(recall: Recall, ask: Ask, cube: str, store: CubeStore, memory_id: str) -> Explanation:
@@ -102,10 +104,7 @@ async def _candidate(
     return "limit", [f"limit {ask.limit} → {position}", *_missing_words(pool.columns["lexical"][at])]
 
 
-def _pool_stage(stages: list[Stage], pool: object, at: int, *, forced: bool) -> None:
-    from memos.storage.ports import Pool
-
-    assert isinstance(pool, Pool)
+def _pool_stage(stages: list[Stage], pool: Pool, at: int, *, forced: bool) -> None:
     for name in ("lexical", "dense", "dense_window"):
         column = pool.columns[name]
         rank = int((column > column[at]).sum()) + 1
@@ -128,13 +127,11 @@ async def _features(recall: Recall, ask: Ask, cube: str, store: CubeStore, memor
     return out
 
 
-async def _place(store: CubeStore, rows: object, memory: Memory) -> int | None:
+async def _place(store: CubeStore, rows: Iterable[int], memory: Memory) -> int | None:
     """Where in a pool a memory stands."""
-    handles = [int(r) for r in rows]  # type: ignore[attr-defined]
-    for i, found in enumerate(await store.fetch(handles)):
-        if found.id == memory.id:
-            return i
-    return None
+    handles = [int(r) for r in rows]
+    found = await store.fetch(handles)
+    return next((i for i, h in enumerate(handles) if h in found and found[h].id == memory.id), None)
 
 
 def _missing_words(lexical: float) -> list[str]:

@@ -7,7 +7,7 @@ marked. Everything from memory is escaped, so that no stored text can close the 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, tzinfo
 
@@ -16,7 +16,7 @@ from memos.memory.model import LAYER_OF, Layer, Memory
 from memos.text.analysis import analyze, sentences
 
 OPEN, CLOSE = "<memos-context>", "</memos-context>"
-LONG = 480  # characters from which a memory is shown by passage
+LONG = 360  # characters from which a memory is shown by passage
 _TAG = re.compile(r"</?\s*memos-context[^>]*>?|</?\s*(?:memories|memory|system|facts)\b[^>]*>?", re.IGNORECASE)
 
 
@@ -83,7 +83,7 @@ def escape(text: str) -> str:
     return " ".join(_TAG.sub(lambda m: m[0].replace("<", "‹").replace(">", "›"), text).split())
 
 
-def best_passage(memory: Memory, terms: Sequence[str], budget: int = LONG) -> Passage | None:
+def best_passage(memory: Memory, terms: Collection[str], budget: int = LONG) -> Passage | None:
     """The run of sentences of a long memory that says most about the question; None when the memory is short."""
     text = memory.text
     if len(text) <= budget:
@@ -106,7 +106,7 @@ def best_passage(memory: Memory, terms: Sequence[str], budget: int = LONG) -> Pa
     return Passage(a, min(b, a + budget)) if b - a > budget else Passage(a, b)
 
 
-def with_passage(hit: Hit, terms: Sequence[str]) -> Hit:
+def with_passage(hit: Hit, terms: Collection[str]) -> Hit:
     """The hit, shown by its best passage when its memory is long."""
     passage = best_passage(hit.memory, terms)
     if passage is None:

@@ -16,7 +16,8 @@ class Recipe:
 
     `lexical` and `session` are scaled by the best candidate of the question, `dense` and `dense_window` by the distance between
     the cube's mean and its best cosine. `pool`: candidates looked at with care. `dense_share_needed`: below this share of
-    embedded texts the dense channel is left out, since it would favour whatever happens to be embedded.
+    embedded texts the dense channel is left out, since it would favour whatever happens to be embedded. `dense_floor`: how far
+    towards the best cosine a memory without a shared word must come to be shown at all.
     """
 
     weights: Mapping[str, float] = field(
@@ -44,6 +45,7 @@ class Recipe:
     pool: int = 400
     dense_share_needed: float = 0.9
     derived_discount: float = 0.95
+    dense_floor: float = 0.35
 
 
 DEFAULT = Recipe()

@@ -81,7 +81,7 @@ def _joined_phone(match: re.Match[str]) -> str:
 
 
 class _Memo(dict[str, tuple[str, ...]]):
-    """Terms of a chunk, remembered: most of a text is words seen before. Emptied when full, long chunks are not kept."""
+    """Terms of a chunk, remembered: most words were seen before. Emptied when full; long chunks are not kept."""
 
     def __init__(self, query: bool) -> None:
         super().__init__()

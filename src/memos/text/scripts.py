@@ -60,7 +60,7 @@ def normalize(text: str) -> str:
 
 
 def fold(word: str) -> str:
-    """Case and accents removed: "Élève" -> "eleve", "Straße" -> "strasse", "Ёлка" -> "елка"; "й" and kana keep theirs."""
+    """Case and accents removed: "Élève" -> "eleve", "Straße" -> "strasse", "Ёлка" -> "елка"; "й" and kana stay."""
     word = word.casefold()
     return word if word.isascii() else word.translate(_FOLDED)
 

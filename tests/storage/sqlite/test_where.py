@@ -36,7 +36,25 @@ WORDS = st.sampled_from(
 )
 KEYS = st.sampled_from(["a", "b", "A", 'q"k', "back\\slash", "sp ace", "键", "0", "$", "[0]", "\x01", "é", "it's", "#"])
 NUMBERS = st.sampled_from(
-    [0, 1, -1, 2, 0.0, -0.0, 0.5, 1.5, 2**53, 2**53 + 1, float(2**53), 2**63 - 1, 2**63, -(2**63), 2**70, 5e-324, 0.1 + 0.2]
+    [
+        0,
+        1,
+        -1,
+        2,
+        0.0,
+        -0.0,
+        0.5,
+        1.5,
+        2**53,
+        2**53 + 1,
+        float(2**53),
+        2**63 - 1,
+        2**63,
+        -(2**63),
+        2**70,
+        5e-324,
+        0.1 + 0.2,
+    ]
 )
 SCALARS = st.none() | st.booleans() | NUMBERS | WORDS
 JSON_VALUES = (
@@ -157,6 +175,20 @@ def test_no_filter_selects_everything() -> None:
     db = table()
     db.execute("INSERT INTO m(n) VALUES(1), (2)")
     assert selected(db, None) == {1, 2}
+
+
+def test_like_folds_case_beyond_ascii() -> None:
+    db = table()
+    db.execute(
+        'INSERT INTO m(n, text, tags, info) VALUES(1, \'Große Straße\', \'["ÉTÉ"]\', \'{"k": ["Ёлка"], "s": "ÇA"}\')'
+    )
+    for condition in (
+        {"text": {"like": "STRASSE"}},
+        {"tags": {"like": "été"}},
+        {"info.k": {"like": "ёЛ"}},
+        {"info.s": {"like": "ç"}},
+    ):
+        assert selected(db, parse_filter(condition)) == {1}
 
 
 def test_lists_longer_than_the_parameter_limit_work() -> None:

@@ -23,6 +23,7 @@ _KIND_CODE = {k.value: i for i, k in enumerate(KINDS)}
 _STATUS_CODE = {s.value: i for i, s in enumerate(STATUSES)}
 _CHAINED = np.asarray([LAYER_OF[k] is Layer.TRACE for k in KINDS])
 ACTIVE = _STATUS_CODE[Status.ACTIVE.value]
+_CHAIN_ONE_BY_ONE = 256  # rows at once beyond which all sessions are put in order anew
 
 
 class Row(NamedTuple):
@@ -80,7 +81,7 @@ class ResidentIndex:
         )
 
     def build(self, rows: Sequence[Row]) -> None:
-        """Fill an empty index from the current version of every memory, ordered by t."""
+        """Fill an empty index from the newest version of every text, former texts too, ordered by t."""
         if not rows:
             return
         columns = list(zip(*rows, strict=True))
@@ -100,10 +101,14 @@ class ResidentIndex:
         self.length.extend(lengths)
         joined = b"".join(part for part in terms if part)
         self.postings.build(lengths.astype(np.int64), np.frombuffer(joined, "<u4"))
+        self.prev.extend(np.full(len(rows), -1, np.int32))
+        self.next.extend(np.full(len(rows), -1, np.int32))
         self._chain_all()
 
     def apply(self, rows: Iterable[Row]) -> None:
         """Take in versions stored since, in row order."""
+        rows = list(rows)
+        many = len(rows) > _CHAIN_ONE_BY_ONE
         for row in rows:
             doc = self.document(row.t)
             if row.replaces and row.replaces != row.t and (old := self.document(row.replaces)) >= 0:
@@ -113,11 +118,17 @@ class ResidentIndex:
                 if row.t != row.n:
                     continue  # its text was purged meanwhile
                 doc = self._append(row)
+                if not many:
+                    self._chain(doc)
+            else:
+                self._move(doc, row)
             self.n.view[doc] = row.n
             self.current.view[doc] = row.current
             self.status.view[doc] = _STATUS_CODE[row.status]
             self.kind.view[doc] = _KIND_CODE[row.kind]
             self.valid_to.view[doc] = NEVER if row.valid_to is None else row.valid_to
+        if many:
+            self._chain_all()
 
     def purge(self, texts: Iterable[int]) -> None:
         """Forget hard-deleted texts."""
@@ -182,15 +193,27 @@ class ResidentIndex:
         self.postings.append(doc, terms)
         for index in self.vectors.values():
             index.resize(len(self))
-        if _CHAINED[self.kind.view[doc]]:
-            self._chain(doc)
         return doc
 
+    def _move(self, doc: int, row: Row) -> None:
+        """A version with the same text may have another time or session."""
+        session = _code(self.sessions, row.session)
+        if (int(self.session.view[doc]), int(self.happened.view[doc])) == (session, row.happened):
+            return
+        self._unchain(doc)
+        self.session.view[doc] = session
+        self.happened.view[doc] = row.happened
+        self._chain(doc)
+
     def _chain(self, doc: int) -> None:
+        """Put a raw record at its place in its session: by time, then by order of storage."""
+        if not _CHAINED[self.kind.view[doc]]:
+            return
         session = int(self.session.view[doc])
+        happened = self.happened.view
         before = self._last_in_session.get(session, -1)
         after = -1
-        while before >= 0 and self.happened.view[before] > self.happened.view[doc]:
+        while before >= 0 and (happened[before], before) > (happened[doc], doc):
             before, after = int(self.prev.view[before]), before
         self.prev.view[doc], self.next.view[doc] = before, after
         if before >= 0:
@@ -223,8 +246,8 @@ class ResidentIndex:
         same = np.flatnonzero(sessions[1:] == sessions[:-1])
         prev[order[same + 1]] = order[same]
         following[order[same]] = order[same + 1]
-        self.prev.extend(prev)
-        self.next.extend(following)
+        self.prev.view[:] = prev
+        self.next.view[:] = following
         ends = np.flatnonzero(np.append(sessions[1:] != sessions[:-1], True)) if len(order) else np.empty(0, np.intp)
         self._last_in_session = {int(sessions[i]): int(order[i]) for i in ends}
 

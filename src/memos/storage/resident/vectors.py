@@ -64,6 +64,7 @@ class VectorIndex:
 
     def drop(self, docs: NDArray[np.intp]) -> None:
         """Forget the vectors of these documents."""
+        self.filled -= int((self._scale.view[docs] > 0).sum())
         self._scale.view[docs] = 0
         self._codes[docs] = 0
         self._bits.view[:, docs] = 0

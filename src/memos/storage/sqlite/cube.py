@@ -4,6 +4,7 @@ ranking reads through the resident index. Nothing here can reach another file (l
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import queue
 import threading
@@ -17,7 +18,7 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
-from memos.errors import StorageError, StorageReadOnly
+from memos.errors import DimensionMismatch, StorageBusy, StorageError, StorageFull, StorageReadOnly
 from memos.memory.filter import Filter
 from memos.memory.model import EdgeType, Memory, Version
 from memos.memory.time import to_micros
@@ -42,13 +43,16 @@ from memos.storage.ports import (
 from memos.storage.resident.gather import Resolved, Span, gather, rarity_of
 from memos.storage.resident.index import ACTIVE, ResidentIndex
 from memos.storage.sqlite import purge, reads, terms
-from memos.storage.sqlite.connect import connect, migrate, typed_errors
+from memos.storage.sqlite.connect import backups, check_same, check_schema, connect, file_id, migrate, typed_errors
 from memos.storage.sqlite.feed import Feed
 from memos.storage.sqlite.schema import CUBE_APPLICATION_ID, CUBE_MIGRATIONS
 from memos.storage.sqlite.writer import Writer
 
 T = TypeVar("T")
+_Seen = tuple[NDArray[np.bool_], NDArray[np.int64]]
 
+SCHEMA = len(CUBE_MIGRATIONS)
+DROP_BATCH = 2_000
 VACUUM_LIMIT = 64 << 20  # a hard delete rewrites files up to this size at once; larger ones when asked
 _readers = ThreadPoolExecutor(4, thread_name_prefix="memos-read")
 
@@ -59,13 +63,14 @@ class SqliteCube:
     def __init__(self, path: Path, *, durability: Durability = "full", read_only: bool = False) -> None:
         self.path = path
         self.read_only = read_only
-        self._writer = Writer(path, durability)
+        self._opened = file_id(path)
+        self._writer = Writer(path, durability, self._opened)
         self._idle: queue.SimpleQueue[apsw.Connection] = queue.SimpleQueue()
         self._open_connections: list[apsw.Connection] = []
         self._lock = threading.Lock()
         self._closed = False
         self._embedded_up_to: dict[str, int] = {}
-        self._masks: dict[object, tuple[int, NDArray[np.bool_]]] = {}
+        self._masks: dict[object, tuple[int, _Seen]] = {}
         self.feed = Feed(path, read_only=read_only)
 
     @classmethod
@@ -76,13 +81,18 @@ class SqliteCube:
                 raise StorageError(f"cube file {path} does not exist; it was moved or deleted outside MemOS")
             with typed_errors(path):
                 path.parent.mkdir(parents=True, exist_ok=True)
-        writable = os.access(path if path.exists() else path.parent, os.W_OK)
+        writable = os.access(path.parent, os.W_OK) and (not path.exists() or os.access(path, os.W_OK))
         if not writable and not path.exists():
             raise StorageReadOnly(f"{path.parent} cannot be written: check its permissions or choose another folder")
         db = connect(path, read_only=not writable, durability=durability)
         try:
             if writable:
                 migrate(db, path, CUBE_APPLICATION_ID, CUBE_MIGRATIONS)
+                if path.stat().st_size <= VACUUM_LIMIT:
+                    with typed_errors(path), contextlib.suppress(apsw.BusyError, apsw.FullError):
+                        purge.erase_left_over(db)
+            elif check_schema(db, path, CUBE_APPLICATION_ID, SCHEMA) < SCHEMA:
+                raise StorageReadOnly(f"{path} needs an upgrade to schema {SCHEMA} and cannot be written; fix its permissions")
         finally:
             db.close()
         return cls(path, durability=durability, read_only=not writable)
@@ -108,13 +118,31 @@ class SqliteCube:
         return await self.erase(report, vacuum=vacuum)
 
     async def erase(self, report: Purged, *, vacuum: bool | None = None) -> Purged:
-        """Clear the file's free pages and log after deletions; returns the report with `erased_from_disk` set."""
+        """Clear the file's free pages and log after deletions, and remove the copies that upgrades left beside it (they hold what was
+        deleted). Returns the report with `erased_from_disk` set."""
         rewrite = self.path.stat().st_size <= VACUUM_LIMIT if vacuum is None else vacuum
         with self._lock:
             self._masks.clear()
         self._release_readers()
-        erased = await asyncio.wrap_future(self._writer.submit_bare(lambda db: purge.erase(db, vacuum=rewrite)))
+        try:
+            erased = await asyncio.wrap_future(self._writer.submit_bare(lambda db: purge.erase(db, vacuum=rewrite)))
+            with typed_errors(self.path):
+                for copy in backups(self.path):
+                    copy.unlink(missing_ok=True)
+        except (StorageFull, StorageBusy):  # the deletion itself is done; the next one, or the next start, tries again
+            erased = False
         return replace(report, erased_from_disk=bool(erased))
+
+    async def drop_vectors(self, model: str) -> int:
+        """Delete every vector of a model, in changes of at most 2,000, so that other writers are not held up."""
+        self._check_writable()
+        dropped = 0
+        while True:
+            batch = await self.write(lambda tx: tx.drop_vectors(model, DROP_BATCH), Change(cause=f"drop {model}"))
+            dropped += batch
+            if batch < DROP_BATCH:
+                self._embedded_up_to.pop(model, None)
+                return dropped
 
     def _check_writable(self) -> None:
         if self.read_only:
@@ -179,11 +207,11 @@ class SqliteCube:
         def run(db: apsw.Connection) -> list[Scored]:
             with self.feed.lock:
                 index = self.feed.refresh()
-                allowed = self.allowed(db, index, where, view)
+                allowed, rows = self._seen(db, index, where, view)
                 if model not in index.vectors:
                     return []
-                docs, scores = index.vectors[model].best(np.asarray(vector, np.float32), limit, allowed)
-                numbers = index.n.view[docs].tolist()
+                docs, scores = index.vectors[model].best(_checked(vector, model, index), limit, allowed)
+                numbers = rows[docs].tolist()
             found = reads.by_rows(db, numbers)
             return [Scored(found[n].id, float(s)) for n, s in zip(numbers, scores, strict=True) if n in found]
 
@@ -196,8 +224,9 @@ class SqliteCube:
     def _gather(self, db: apsw.Connection, probe: Probe, where: Filter | None, view: View) -> Pool:
         with self.feed.lock:
             index = self.feed.refresh()
+            if probe.vector is not None and probe.model in index.vectors:
+                _checked(probe.vector, probe.model, index)
             numbers = terms.lookup(db, probe.terms)
-            total = max(1, len(index))
             rarity = probe.idf or {
                 w: rarity_of(len(index), index.postings.frequency(numbers[w]) if w in numbers else 0) for w in probe.terms
             }
@@ -209,12 +238,14 @@ class SqliteCube:
                 spans=tuple(Span(to_micros(w.start), to_micros(w.end), w.weight) for w in probe.spans),
                 force=tuple(d for t in reads.text_ids(db, probe.force) if (d := index.document(t)) >= 0),
             )
-            return gather(index, asked, self.allowed(db, index, where, view))
+            allowed, rows = self._seen(db, index, where, view)
+            pool = gather(index, asked, allowed)
+            then = {int(index.n.view[d]): int(rows[d]) for d in np.flatnonzero(rows != index.n.view)}
+            return replace(pool, rows=np.asarray([then.get(n, n) for n in pool.rows.tolist()], np.int64)) if then else pool
 
-    async def fetch(self, rows: Sequence[int]) -> list[Memory]:
+    async def fetch(self, rows: Sequence[int]) -> dict[int, Memory]:
         """The memories behind handles of a pool."""
-        found = await self._read(lambda db: reads.by_rows(db, rows))
-        return [found[n] for n in rows if n in found]
+        return await self._read(lambda db: reads.by_rows(db, rows))
 
     async def frequencies(self, words: Collection[str]) -> tuple[int, dict[str, int]]:
         """How many texts there are, and how many hold each term."""
@@ -236,27 +267,26 @@ class SqliteCube:
 
         return await self._read(run)
 
-    def allowed(
-        self, db: apsw.Connection, index: ResidentIndex, where: Filter | None, view: View
-    ) -> NDArray[np.bool_]:
-        """Which documents of the index a view and filter leave. Cached until the cube changes."""
+    def _seen(self, db: apsw.Connection, index: ResidentIndex, where: Filter | None, view: View) -> _Seen:
+        """Which documents of the index a view and filter leave, and the row of each in that view. Cached until the cube changes."""
         if where is None and view == NOW:
-            return index.current.view & (index.status.view == ACTIVE)
+            return index.current.view & (index.status.view == ACTIVE), index.n.view
         key = (where, view)
         cached = self._masks.get(key)
         if cached is not None and cached[0] == self.feed.stamp:
             return cached[1]
-        mask = np.zeros(len(index), bool)
+        mask, rows = np.zeros(len(index), bool), index.n.view.copy()
         pairs = np.asarray(reads.matching_texts(db, where, view), np.int64).reshape(-1, 2)
         docs = np.searchsorted(index.t.view, pairs[:, 0])
-        known = docs < len(index)
-        docs = docs[known]
-        mask[docs[index.t.view[docs] == pairs[known, 0]]] = True
+        docs[docs == len(index)] = 0
+        known = index.t.view[docs] == pairs[:, 0] if len(index) else np.zeros(len(docs), bool)
+        mask[docs[known]] = True
+        rows[docs[known]] = pairs[known, 1]
         with self._lock:
             if len(self._masks) > 32:
                 self._masks.clear()
-            self._masks[key] = (self.feed.stamp, mask)
-        return mask
+            self._masks[key] = (self.feed.stamp, (mask, rows))
+        return mask, rows
 
     async def preceding(self, ids: Sequence[str], count: int) -> dict[str, tuple[Memory, ...]]:
         """For each raw record the records before it in its session, oldest first."""
@@ -335,8 +365,9 @@ class SqliteCube:
             try:
                 db = self._idle.get_nowait()
             except queue.Empty:
-                db = connect(self.path, read_only=self.read_only)
+                db = connect(self.path, read_only=self.read_only, create=False)
             try:
+                check_same(self.path, self._opened)
                 return fn(db)
             finally:
                 if self._closed:
@@ -350,3 +381,10 @@ class SqliteCube:
                 self._idle.get_nowait().close()
             except queue.Empty:
                 return
+
+
+def _checked(vector: NDArray[np.float32], model: str, index: ResidentIndex) -> NDArray[np.float32]:
+    dim = index.vectors[model].dim
+    if len(vector) != dim:
+        raise DimensionMismatch(f"model {model!r} has {dim} dimensions in this cube, the question's vector has {len(vector)}")
+    return np.asarray(vector, np.float32)

@@ -14,10 +14,12 @@ from memos.storage.sqlite.connect import connect
 _ROW = (
     "m.n, m.t, CASE WHEN m.version > 1 THEN coalesce((SELECT p.t FROM memories p WHERE p.id=m.id AND p.version=m.version-1), 0) "
     "ELSE 0 END, m.known_to IS NULL, m.kind, m.status, m.session, m.role, m.speaker, coalesce(m.valid_from, m.recorded_at), "
-    "m.valid_to, m.features, length(m.text)"
+    "m.valid_to, m.features, length(m.text) + coalesce(length(m.speaker) + 2, 0)"
 )
+# every text, former ones too (reads of the past need them), in the newest version that has it
 _ALL = (
-    f"SELECT {_ROW}, x.terms FROM memories m JOIN memories x ON x.n=m.t WHERE m.known_to IS NULL ORDER BY m.t"
+    f"SELECT {_ROW}, x.terms FROM memories x CROSS JOIN memories m "
+    "ON m.n=coalesce((SELECT max(l.n) FROM memories l WHERE l.t=x.n AND l.t<>l.n), x.n) WHERE x.t=x.n ORDER BY x.n"
 )
 _SINCE = f"SELECT {_ROW}, m.terms FROM memories m WHERE m.n > ? ORDER BY m.n"
 _VECTORS = "SELECT v.v, v.t, v.m, v.data FROM vectors v WHERE v.v > ? ORDER BY v.v LIMIT 20000"
@@ -33,19 +35,23 @@ class Feed:
         self.index: ResidentIndex | None = None
         self._n = self._v = self._p = 0
         self._models: dict[int, tuple[str, int]] = {}
+        self._data_version = -1
         self.stamp = 0
 
     def refresh(self) -> ResidentIndex:
-        """Bring the index up to date with what is committed, and return it. `stamp` changes when anything did."""
+        """Bring the index up to date with what is committed, and return it. `stamp` changes when anything was written."""
         if self._db is None:
-            self._db = connect(self._path, read_only=self._read_only)
+            self._db = connect(self._path, read_only=self._read_only, create=False)
         db = self._db
         db.execute("BEGIN")
         try:
+            version = int(db.execute("PRAGMA data_version").get)
             if self.index is None:
                 self._load(db)
-            else:
+            elif version != self._data_version:
                 self._follow(db)
+                self.stamp += 1
+            self._data_version = version
             assert self.index is not None
             return self.index
         finally:
@@ -60,8 +66,9 @@ class Feed:
                 self._db = None
 
     def _load(self, db: apsw.Connection) -> None:
-        self.index = ResidentIndex()
-        self.index.build([Row(*r) for r in db.execute(_ALL)])
+        index = ResidentIndex()
+        index.build([Row(*r) for r in db.execute(_ALL)])
+        self.index = index
         self._n = int(db.execute("SELECT coalesce(max(n), 0) FROM memories").get)
         self._p = int(db.execute("SELECT coalesce(max(p), 0) FROM purges").get)
         self._v = 0
@@ -70,18 +77,17 @@ class Feed:
 
     def _follow(self, db: apsw.Connection) -> None:
         assert self.index is not None
-        before = (self._n, self._v, self._p)
         rows = [Row(*r) for r in db.execute(_SINCE, (self._n,))]
         if rows:
             self.index.apply(rows)
             self._n = rows[-1].n
-        purged = db.execute("SELECT p, t FROM purges WHERE p > ?", (self._p,)).fetchall()
+        purged = db.execute("SELECT p, t FROM purges WHERE p > ? ORDER BY p", (self._p,)).fetchall()
         if purged:
-            self.index.purge([t for _, t in purged])
+            self.index.purge([t for _, t in purged if t > 0])
+            for m in {-t for _, t in purged if t < 0}:
+                self.index.vectors.pop(db.execute("SELECT name FROM models WHERE m=?", (m,)).get, None)
             self._p = purged[-1][0]
         self._vectors(db)
-        if before != (self._n, self._v, self._p):
-            self.stamp += 1
 
     def _vectors(self, db: apsw.Connection) -> None:
         assert self.index is not None

@@ -10,14 +10,17 @@ from typing import TYPE_CHECKING
 import apsw
 
 from memos.memory.ids import id_from_bytes, id_to_bytes
-from memos.memory.model import EdgeType, Memory, Status
+from memos.memory.model import EdgeType, Memory
 from memos.storage.ports import Purged
 from memos.storage.sqlite import rows
+from memos.storage.timeline import reinstate
 
 if TYPE_CHECKING:
     from memos.storage.sqlite.tx import SqliteTx
 
 _EVIDENCE = (EdgeType.DERIVED_FROM.value, EdgeType.PART_OF.value)
+_MENTIONS = (EdgeType.MENTIONS.value, EdgeType.MENTIONS.value)
+UNERASED = "unerased"  # set in `meta` from a deletion until the pages and the log are clear of it
 
 
 @dataclass(slots=True)
@@ -35,7 +38,7 @@ def purge(tx: SqliteTx, ids: Iterable[str]) -> Purged:
             plan.asked.add(ident)
     plan.doomed |= plan.asked
     _cascade(tx.db, plan)
-    restored = _restore_superseded(tx, plan)
+    restored = _reinstate(tx, plan)
     _prune_sources(tx, plan)
     counts = _remove(tx, plan)
     return replace(
@@ -53,43 +56,45 @@ def _cascade(db: apsw.Connection, plan: _Plan) -> None:
     while frontier:
         ident = frontier.pop()
         for (child,) in db.execute(
-            "SELECT src FROM edges WHERE dst=? AND type IN (?, ?) AND known_to IS NULL", (ident, *_EVIDENCE)
+            "SELECT DISTINCT src FROM edges WHERE dst=? AND type IN (?, ?)", (ident, *_EVIDENCE)
         ).fetchall():
-            if child not in plan.doomed and _rests_only_on(db, child, plan.doomed):
+            if child not in plan.doomed and _all_doomed(db, "dst", "src", child, _EVIDENCE, plan.doomed):
                 plan.doomed.add(child)
                 frontier.append(child)
         for (entity,) in db.execute(
-            "SELECT e.dst FROM edges e JOIN memories m ON m.id=e.dst AND m.known_to IS NULL AND m.kind='entity' "
-            "WHERE e.src=? AND e.type='MENTIONS' AND e.known_to IS NULL",
+            "SELECT DISTINCT e.dst FROM edges e JOIN memories m ON m.id=e.dst AND m.known_to IS NULL AND m.kind='entity' "
+            "WHERE e.src=? AND e.type='MENTIONS'",
             (ident,),
         ).fetchall():
-            mentions = db.execute("SELECT src FROM edges WHERE dst=? AND type='MENTIONS' AND known_to IS NULL", (entity,))
-            if entity not in plan.doomed and all(src in plan.doomed for (src,) in mentions.fetchall()):
+            if entity not in plan.doomed and _all_doomed(db, "src", "dst", entity, _MENTIONS, plan.doomed):
                 plan.doomed.add(entity)
                 frontier.append(entity)
 
 
-def _rests_only_on(db: apsw.Connection, ident: bytes, doomed: set[bytes]) -> bool:
-    evidence = db.execute(
-        "SELECT dst FROM edges WHERE src=? AND type IN (?, ?) AND known_to IS NULL", (ident, *_EVIDENCE)
-    ).fetchall()
-    return all(dst in doomed for (dst,) in evidence)
+def _all_doomed(db: apsw.Connection, other: str, own: str, ident: bytes, types: tuple[str, str], doomed: set[bytes]) -> bool:
+    """Whether nothing stays that a memory rests on: by its current edges or, when it has none any more (its evidence was edited,
+    or undone), by those it ever had. Stops at the first that stays."""
+    for belief in ("known_to IS NULL", "known_to IS NOT NULL"):
+        found = db.execute(f"SELECT {other} FROM edges WHERE {own}=? AND type IN (?, ?) AND {belief}", (ident, *types))
+        there = False
+        for (evidence,) in found:
+            if evidence not in doomed:
+                return False
+            there = True
+        if there:
+            return True
+    return True
 
 
-def _restore_superseded(tx: SqliteTx, plan: _Plan) -> tuple[str, ...]:
+def _reinstate(tx: SqliteTx, plan: _Plan) -> tuple[str, ...]:
     """A fact superseded only by what is deleted now is current again."""
-    restored = []
-    for ident in plan.doomed:
-        for edge in tx.edges(id_from_bytes(ident), "out", (EdgeType.SUPERSEDES,)):
-            if id_to_bytes(edge.dst) in plan.doomed:
-                continue
-            others = [
-                e for e in tx.edges(edge.dst, "in", (EdgeType.SUPERSEDES,)) if id_to_bytes(e.src) not in plan.doomed
-            ]
-            memory = tx.get(edge.dst)
-            if not others and memory is not None and memory.status is Status.SUPERSEDED:
-                tx.put(replace(memory, status=Status.ACTIVE, valid_to=None), "restore")
-                restored.append(memory.id)
+    gone_ids = frozenset(map(id_from_bytes, plan.doomed))
+    restored: dict[str, None] = {}
+    for id in sorted(gone_ids):
+        gone = tx.get(id)
+        for edge in tx.edges(id, "out", (EdgeType.SUPERSEDES,)):
+            if gone is not None and edge.dst not in gone_ids and reinstate(tx, edge.dst, gone, gone_ids) is not None:
+                restored[edge.dst] = None
     return tuple(restored)
 
 
@@ -98,7 +103,7 @@ def _prune_sources(tx: SqliteTx, plan: _Plan) -> None:
     gone = {id_from_bytes(i) for i in plan.doomed}
     touched: set[bytes] = set()
     for ident in plan.doomed:
-        touched |= {s for (s,) in tx.db.execute("SELECT src FROM edges WHERE dst=? AND type='DERIVED_FROM'", (ident,))}
+        touched |= {s for (s,) in tx.db.execute("SELECT src FROM edges WHERE dst=? AND type IN (?, ?)", (ident, *_EVIDENCE))}
     for ident in touched - plan.doomed:
         found = tx.db.execute(f"SELECT {rows.SELECT}, m.n FROM memories m WHERE m.id=?", (ident,)).fetchall()
         for row in found:
@@ -114,6 +119,8 @@ def _remove(tx: SqliteTx, plan: _Plan) -> Purged:
     versions = edges = vectors = 0
     term_ids: set[int] = set()
     tx.keep_numbers_used()
+    if plan.doomed:
+        db.execute("INSERT OR REPLACE INTO meta(key, value) VALUES(?, '1')", (UNERASED,))
     for ident in plan.doomed:
         found = db.execute("SELECT n, t, terms, beside FROM memories WHERE id=?", (ident,)).fetchall()
         for n, t, terms, beside in found:
@@ -149,8 +156,17 @@ def _drop_orphan_terms(db: apsw.Connection, term_ids: set[int]) -> int:
 def erase(db: apsw.Connection, *, vacuum: bool) -> bool:
     """Clear what deletion left on free pages and in the write-ahead log. False while that could not be done completely:
     a reader still needs the log, or the rewrite of a large file was put off (`vacuum=False`)."""
-    db.execute("INSERT INTO fts(fts) VALUES('optimize')")
     if vacuum:
+        db.execute("INSERT INTO fts(fts) VALUES('optimize')")
         db.execute("VACUUM")
     busy, _, _ = db.execute("PRAGMA wal_checkpoint(TRUNCATE)").get
-    return vacuum and not busy
+    done = vacuum and not busy
+    if done:
+        db.execute("DELETE FROM meta WHERE key=?", (UNERASED,))
+    return done
+
+
+def erase_left_over(db: apsw.Connection) -> None:
+    """Finish what a crash between a deletion and its `erase` has left."""
+    if db.execute("SELECT 1 FROM meta WHERE key=?", (UNERASED,)).get:
+        erase(db, vacuum=True)

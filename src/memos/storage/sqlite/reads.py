@@ -111,7 +111,7 @@ def neighbors(
         for node in frontier:
             for way in ways:
                 sql = f"SELECT {rows.EDGE_COLUMNS}, e.e FROM edges e WHERE e.{way}=? AND {condition} LIMIT ?"
-                for row in db.execute(sql, [node, *params, limit - len(out) + 1]):
+                for row in db.execute(sql, [node, *params, limit + 1]):  # of which at most `limit` are known already
                     if row[-1] in seen_edges:
                         continue
                     if len(out) == limit:
@@ -159,11 +159,14 @@ def _rarest(db: apsw.Connection, numbers: list[int]) -> list[int]:
 
 
 def preceding(db: apsw.Connection, ids: Sequence[str], count: int) -> dict[str, tuple[Memory, ...]]:
-    """The raw records stored before each, in the same session."""
+    """The raw records before each, in the same session, by when they happened."""
     out = {}
+    when = "coalesce({0}.valid_from, {0}.recorded_at)"
+    at, mine = when.format("m"), when.format("x")
     sql = (
-        f"SELECT {rows.SELECT} FROM memories m JOIN memories x ON x.id=? AND x.known_to IS NULL "
-        "WHERE m.session=x.session AND m.n < x.n AND m.layer='trace' AND m.known_to IS NULL ORDER BY m.n DESC LIMIT ?"
+        f"SELECT {rows.SELECT} FROM memories x JOIN memories m ON m.session=x.session AND m.known_to IS NULL "
+        f"AND {at} <= {mine} WHERE x.id=? AND x.known_to IS NULL AND ({at} < {mine} OR m.id < x.id) AND m.layer='trace' "
+        f"ORDER BY {at} DESC, m.id DESC LIMIT ?"
     )
     for id in ids:
         found = db.execute(sql, (id_to_bytes(id), count)).fetchall()
@@ -244,6 +247,8 @@ def check(db: apsw.Connection) -> list[str]:
 _ORPHANS = (
     ("texts missing from the full-text index", "SELECT count(*) FROM memories WHERE t=n AND n NOT IN (SELECT rowid FROM fts)"),
     ("full-text rows without a memory", "SELECT count(*) FROM fts WHERE rowid NOT IN (SELECT n FROM memories)"),
+    ("memories whose text is gone", "SELECT count(*) FROM memories WHERE t NOT IN (SELECT n FROM memories WHERE t=n)"),
+    ("keys of a memory that does not exist", "SELECT count(*) FROM keys WHERE id NOT IN (SELECT id FROM memories)"),
     ("vectors without a memory", "SELECT count(*) FROM vectors WHERE t NOT IN (SELECT n FROM memories)"),
     (
         "edges to or from a memory that does not exist",

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import threading
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import apsw
 from memos.errors import InvalidInput, NotFound
 from memos.memory.time import from_micros, to_micros, utcnow
 from memos.storage.ports import CubeInfo, Durability
-from memos.storage.sqlite.connect import connect, migrate, typed_errors
+from memos.storage.sqlite.connect import check_same, connect, file_id, migrate, typed_errors
 from memos.storage.sqlite.schema import CONTROL_APPLICATION_ID, CONTROL_MIGRATIONS
 
 LEVELS = ("read", "write", "admin")
@@ -43,14 +44,20 @@ class SqliteRegistry:
         self._lock = threading.Lock()
         self._db = connect(self._path, durability=durability)
         migrate(self._db, self._path, CONTROL_APPLICATION_ID, CONTROL_MIGRATIONS)
+        self._opened = file_id(self._path)
 
     def close(self) -> None:
         """Close the control file."""
         with self._lock:
             self._db.close()
 
-    def create(self, name: str, owner: str, info: Mapping[str, Any] | None = None) -> tuple[CubeInfo, bool]:
-        """The cube of this name, created if there is none; the second value says whether it is new."""
+    def create(
+        self, name: str, owner: str, info: Mapping[str, Any] | None = None, *, file: str | None = None
+    ) -> tuple[CubeInfo, bool]:
+        """The cube of this name, created if there is none; the second value says whether it is new.
+
+        `file`: a cube file that lies ready under a name of `new_file`.
+        """
         check_name(name, "cube")
         check_name(owner, "owner")
         now = to_micros(utcnow())
@@ -58,7 +65,7 @@ class SqliteRegistry:
             db.execute("INSERT OR IGNORE INTO users(name, created_at) VALUES(?, ?)", (owner, now))
             db.execute(
                 "INSERT OR IGNORE INTO cubes(name, file, owner, created_at, info) VALUES(?, ?, ?, ?, ?)",
-                (name, f"{uuid.uuid4().hex}.cube", owner, now, json.dumps(dict(info)) if info else None),
+                (name, file or self.new_file().name, owner, now, json.dumps(dict(info)) if info else None),
             )
             new = db.changes() > 0
         found = self.find(name)
@@ -113,6 +120,10 @@ class SqliteRegistry:
             db.execute("DELETE FROM cubes WHERE name=?", (name,))
         return self.folder / "cubes" / str(file)
 
+    def new_file(self) -> Path:
+        """A path for a new cube file, which no cube has."""
+        return self.folder / "cubes" / f"{uuid.uuid4().hex}.cube"
+
     def path(self, cube: CubeInfo) -> Path:
         """The file a cube lives in."""
         return self.folder / "cubes" / cube.location
@@ -122,28 +133,17 @@ class SqliteRegistry:
         grants = dict(self._db.execute("SELECT user, level FROM grants WHERE cube=?", (name,)).fetchall())
         return CubeInfo(name, owner, from_micros(created_at), grants, file, json.loads(info) if info else {})
 
-    def _change(self) -> _Change:
-        return _Change(self._lock, self._db, self._path)
-
-
-class _Change:
-    """One transaction on the control file."""
-
-    def __init__(self, lock: threading.Lock, db: apsw.Connection, path: Path) -> None:
-        self._lock, self._db = lock, db
-        self._errors = typed_errors(path)
-
-    def __enter__(self) -> apsw.Connection:
-        self._lock.acquire()
-        self._errors.__enter__()
-        self._db.execute("BEGIN IMMEDIATE")
-        return self._db
-
-    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
-        try:
-            self._db.execute("COMMIT" if kind is None else "ROLLBACK")
-        finally:
+    @contextlib.contextmanager
+    def _change(self) -> Iterator[apsw.Connection]:
+        """One transaction on the control file."""
+        with self._lock, typed_errors(self._path):
+            db = self._db
+            db.execute("BEGIN IMMEDIATE")
             try:
-                self._errors.__exit__(kind, error, trace)
-            finally:
-                self._lock.release()
+                check_same(self._path, self._opened)
+                yield db
+                db.execute("COMMIT")
+            except BaseException:
+                if not db.get_autocommit():
+                    db.execute("ROLLBACK")
+                raise

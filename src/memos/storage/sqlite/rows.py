@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from typing import Any
 
+from memos.errors import InvalidInput
 from memos.memory.ids import id_from_bytes, id_to_bytes
 from memos.memory.model import EMPTY, Edge, EdgeType, Kind, Memory, Origin, Source, Status, Version
 from memos.memory.time import from_micros, to_micros
@@ -17,6 +19,10 @@ COLUMNS = (
 )  # fmt: skip
 SELECT = ", ".join(f"m.{c}" for c in COLUMNS)
 WIDTH = len(COLUMNS)
+INSERT = (
+    f"INSERT INTO memories(n, t, features, terms, beside, op, actor, cause, change, {', '.join(COLUMNS)}) "
+    f"VALUES({', '.join('?' * (9 + WIDTH))})"
+)
 
 EDGE_COLUMNS = "e.src, e.dst, e.type, e.predicate, e.weight, e.valid_from, e.valid_to, e.known_from, e.known_to, e.info"
 
@@ -27,7 +33,7 @@ def memory_values(m: Memory) -> tuple[Any, ...]:
         id_to_bytes(m.id), m.version, _us(m.known_from), _us(m.known_to), m.layer.value, m.kind.value, m.status.value,
         m.text, m.title, m.session, m.owner, m.role, m.speaker, m.message_id, m.slot, m.origin.value, float(m.trust),
         float(m.confidence), float(m.importance), m.seen, _us(m.valid_from), _us(m.valid_to), _us(m.recorded_at),
-        _us(m.retracted_at), json.dumps(m.tags, ensure_ascii=False), _sources_json(m.sources), _dump(m.info), _dump(m.body),
+        _us(m.retracted_at), json.dumps(m.tags, ensure_ascii=False), _sources_json(m.sources), dump(m.info), dump(m.body),
     )  # fmt: skip
 
 
@@ -86,6 +92,14 @@ def edge_from_row(row: tuple[Any, ...]) -> Edge:
     )
 
 
+def edge_values(e: Edge) -> tuple[Any, ...]:
+    """The values of `EDGE_COLUMNS` for an edge whose clocks are set."""
+    return (
+        id_to_bytes(e.src), id_to_bytes(e.dst), e.type.value, e.predicate or "", float(e.weight), _us(e.valid_from),
+        _us(e.valid_to), _us(e.known_from), _us(e.known_to), dump(e.info),
+    )  # fmt: skip
+
+
 def version_from_row(row: tuple[Any, ...]) -> Version:
     """The history entry of a row selected with `SELECT` followed by op, actor, cause."""
     memory = memory_from_row(row)
@@ -102,8 +116,28 @@ def _dt(value: int | None) -> Any:
     return None if value is None else from_micros(value)
 
 
-def _dump(value: Mapping[str, Any]) -> str | None:
-    return json.dumps(dict(value), ensure_ascii=False, sort_keys=True) if value else None
+def dump(value: Mapping[str, Any]) -> str | None:
+    """Free metadata as JSON. What JSON cannot say of a number (NaN, infinity) becomes null; InvalidInput for other values."""
+    if not value:
+        return None
+    try:
+        return _json(dict(value))
+    except ValueError:
+        return _json(_finite(dict(value)))
+    except TypeError as e:
+        raise InvalidInput(f"info and body hold JSON values only: {e}") from None
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, sort_keys=True, allow_nan=False)
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {k: _finite(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(v) for v in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _sources_json(sources: tuple[Source, ...]) -> str | None:

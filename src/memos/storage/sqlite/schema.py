@@ -36,7 +36,7 @@ CREATE TABLE memories(
 ) STRICT;
 CREATE UNIQUE INDEX memories_id ON memories(id, version);
 CREATE INDEX memories_slot ON memories(slot) WHERE slot IS NOT NULL AND known_to IS NULL;
-CREATE INDEX memories_session ON memories(session, n) WHERE known_to IS NULL;
+CREATE INDEX memories_session ON memories(session, coalesce(valid_from, recorded_at), id) WHERE known_to IS NULL;
 CREATE INDEX memories_t ON memories(t) WHERE t <> n;
 
 CREATE TABLE edges(

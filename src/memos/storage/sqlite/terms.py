@@ -47,6 +47,8 @@ def lookup(db: apsw.Connection, terms: Iterable[str]) -> dict[str, int]:
     """Numbers of the terms that exist, for readers."""
     found = {}
     for term in terms:
+        if not term.isascii() and _has_half_characters(term):
+            continue
         number = db.execute("SELECT id FROM terms WHERE term=?", (term,)).get
         if number is not None:
             found[term] = int(number)
@@ -61,3 +63,8 @@ def pack(ids: list[int]) -> bytes:
 def fts_document(ids: Iterable[int]) -> str:
     """The text FTS5 indexes: term numbers, separated by spaces."""
     return " ".join(map(str, ids))
+
+
+def _has_half_characters(term: str) -> bool:
+    """Lone surrogates cannot be stored, so nothing holds them."""
+    return any("\ud800" <= c <= "\udfff" for c in term)

@@ -5,7 +5,6 @@ Guards law 2 (a change is whole or absent) and law 5 (versions are added, never 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -16,17 +15,12 @@ from numpy.typing import NDArray
 
 from memos.errors import Conflict, DimensionMismatch, InvalidInput, NotFound
 from memos.memory.ids import id_from_bytes, id_to_bytes, new_id
-from memos.memory.model import Edge, EdgeType, Memory, Status
+from memos.memory.model import Edge, EdgeType, Layer, Memory, Status
 from memos.memory.time import from_micros, to_micros, utcnow
 from memos.storage.ports import CURRENT, Change, Direction, Purged
 from memos.storage.sqlite import purge, rows, undo
 from memos.storage.sqlite.terms import TermDictionary, fts_document, pack
 from memos.text.document import TermRow, term_row
-
-_INSERT = (
-    f"INSERT INTO memories(n, t, features, terms, beside, op, actor, cause, change, {', '.join(rows.COLUMNS)}) "
-    f"VALUES({', '.join('?' * (9 + rows.WIDTH))})"
-)
 
 
 class SqliteTx:
@@ -74,7 +68,8 @@ class SqliteTx:
         out: list[Edge] = []
         for column, wanted in (("src", ("out", "both")), ("dst", ("in", "both"))):
             if direction in wanted:
-                sql = f"SELECT {rows.EDGE_COLUMNS} FROM edges e WHERE e.{column}=? AND e.known_to IS NULL"
+                once = " AND e.src<>e.dst" if (direction, column) == ("both", "dst") else ""
+                sql = f"SELECT {rows.EDGE_COLUMNS} FROM edges e WHERE e.{column}=? AND e.known_to IS NULL{once}"
                 out += [rows.edge_from_row(r) for r in self.db.execute(sql, (ident,))]
         return [e for e in out if types is None or e.type in types]
 
@@ -87,7 +82,8 @@ class SqliteTx:
         """
         ident = id_to_bytes(memory.id)
         old = self.db.execute(
-            "SELECT n, version, t, text, title, speaker, recorded_at, features FROM memories WHERE id=? AND known_to IS NULL",
+            "SELECT n, version, t, text, title, speaker, kind, valid_from, recorded_at, features FROM memories "
+            "WHERE id=? AND known_to IS NULL",
             (ident,),
         ).get
         if old is None:
@@ -95,7 +91,7 @@ class SqliteTx:
             stored = replace(memory, version=1, known_from=self.now, known_to=None, recorded_at=recorded)
             self._insert(stored, op, None, terms)
         else:
-            n, version, t, text, title, speaker, recorded_at, features = old
+            n, version, t, text, title, speaker, kind, valid_from, recorded_at, features = old
             if memory.version != version:
                 raise Conflict(
                     f"memory {memory.id} is at version {version}, the change was made from {memory.version}; read it again"
@@ -103,24 +99,29 @@ class SqliteTx:
             stored = replace(
                 memory, version=version + 1, known_from=self.now, known_to=None, recorded_at=from_micros(recorded_at)
             )
-            self.db.execute("UPDATE memories SET known_to=? WHERE n=?", (self.now_us, n))
-            same = (stored.text, stored.title, stored.speaker) == (text, title, speaker)
-            self._insert(stored, op, (t, features) if same and terms is None else None, terms)
+            # A raw record is found by the words of its date too: see `memos.text.document`.
+            dated = stored.layer is not Layer.TRACE or stored.valid_from == _instant(valid_from)
+            same = dated and (stored.text, stored.title, stored.speaker, stored.kind) == (text, title, speaker, kind)
+            self._insert(stored, op, (t, features) if same and terms is None else None, terms, replaced=n)
         if key is not None:
             self.db.execute("INSERT OR IGNORE INTO keys(key, id) VALUES(?, ?)", (key, ident))
         return stored
 
-    def _insert(self, m: Memory, op: str, same_text: tuple[int, int] | None, terms: TermRow | None) -> None:
-        about = (op, self.change.actor, self.change.cause, self.change_id)
+    def _insert(
+        self, m: Memory, op: str, same_text: tuple[int, int] | None, terms: TermRow | None, replaced: int | None = None
+    ) -> None:
+        values = (op, self.change.actor, self.change.cause, self.change_id, *rows.memory_values(m))
+        _check_characters(m.id, values)
+        if replaced is not None:
+            self.db.execute("UPDATE memories SET known_to=? WHERE n=?", (self.now_us, replaced))
         self._last_n += 1
         n = self._last_n
         if same_text is not None:
-            self.db.execute(_INSERT, (n, *same_text, None, None, *about, *rows.memory_values(m)))
+            self.db.execute(rows.INSERT, (n, *same_text, None, None, *values))
             return
         row = terms if terms is not None else term_row(m)
         text_ids, beside_ids = self._terms.ids(row.text), self._terms.ids(row.beside)
-        values = (n, n, row.features, pack(text_ids), pack(beside_ids), *about, *rows.memory_values(m))
-        self.db.execute(_INSERT, values)
+        self.db.execute(rows.INSERT, (n, n, row.features, pack(text_ids), pack(beside_ids), *values))
         self.db.execute("INSERT INTO fts(rowid, terms) VALUES(?, ?)", (n, fts_document(text_ids + beside_ids)))
 
     def touch(self, id: str) -> int:
@@ -135,12 +136,16 @@ class SqliteTx:
     # -- edges -------------------------------------------------------------------------------------------------
 
     def link(self, edge: Edge) -> None:
-        """Add an edge; the same current edge again only updates its weight when higher."""
+        """Add an edge between memories of this cube; the same current edge again only updates its weight when higher.
+
+        Raises NotFound when one of the memories does not exist.
+        """
         if edge.predicate and edge.type is not EdgeType.RELATES_TO:
             raise InvalidInput(f"an edge of type {edge.type} has no predicate (got {edge.predicate!r}); use RELATES_TO")
         self.db.execute(
             "INSERT INTO edges(src, dst, type, predicate, weight, valid_from, valid_to, known_from, info, opened) "
-            "VALUES(?,?,?,?,?,?,?,?,?,?) ON CONFLICT(src, type, dst, predicate) WHERE known_to IS NULL "
+            "SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10 WHERE EXISTS(SELECT 1 FROM memories WHERE id=?1) "
+            "AND EXISTS(SELECT 1 FROM memories WHERE id=?2) ON CONFLICT(src, type, dst, predicate) WHERE known_to IS NULL "
             "DO UPDATE SET weight=max(weight, excluded.weight)",
             (
                 id_to_bytes(edge.src),
@@ -151,10 +156,12 @@ class SqliteTx:
                 None if edge.valid_from is None else to_micros(edge.valid_from),
                 None if edge.valid_to is None else to_micros(edge.valid_to),
                 self.now_us,
-                json.dumps(dict(edge.info), ensure_ascii=False) if edge.info else None,
+                rows.dump(edge.info),
                 self.change_id,
             ),
         )
+        if not self.db.changes():
+            raise NotFound(f"no edge from {edge.src} to {edge.dst} can be made: one of them does not exist in this cube")
 
     def unlink(self, src: str, dst: str, type: EdgeType, predicate: str | None = None) -> bool:
         """Close a current edge (it stays visible to `known_at` reads); False when there is none."""
@@ -167,10 +174,12 @@ class SqliteTx:
     # -- work still to be done ---------------------------------------------------------------------------------
 
     def mark(self, id: str, task: str) -> None:
-        """Note durably that `task` is to be done for this memory."""
-        self.db.execute(
-            "INSERT OR IGNORE INTO todo(task, id, since) VALUES(?, ?, ?)", (task, id_to_bytes(id), self.now_us)
-        )
+        """Note durably that `task` is to be done for this memory. Raises NotFound when there is no such memory."""
+        ident = id_to_bytes(id)
+        self.db.execute("INSERT OR IGNORE INTO todo(task, id, since) VALUES(?, ?, ?)", (task, ident, self.now_us))
+        if self.db.changes() and not self.db.execute("SELECT 1 FROM memories WHERE id=? LIMIT 1", (ident,)).get:
+            self.unmark(id, task)
+            raise NotFound(f"memory {id} does not exist in this cube")
 
     def unmark(self, id: str, task: str) -> bool:
         """Take a mark away; False when it was gone, which means that somebody else did the work."""
@@ -208,6 +217,17 @@ class SqliteTx:
             stored += self.db.changes()
         return stored
 
+    def drop_vectors(self, model: str, limit: int) -> int:
+        """Delete up to `limit` vectors of a model; fewer than `limit` means that none is left. Its number is never given to another."""
+        m = self.db.execute("SELECT m FROM models WHERE name=?", (model,)).get
+        if m is None:
+            return 0
+        self.db.execute("DELETE FROM vectors WHERE v IN (SELECT v FROM vectors WHERE m=? LIMIT ?)", (m, limit))
+        dropped = self.db.changes()
+        if dropped < limit:
+            self.db.execute("INSERT INTO purges(t) VALUES(?)", (-m,))  # a negative number is a whole model
+        return dropped
+
     # -- whole changes -----------------------------------------------------------------------------------------
 
     def purge(self, ids: Iterable[str]) -> Purged:
@@ -233,7 +253,22 @@ class SqliteTx:
         return found if found else None
 
 
-def clock(db: apsw.Connection) -> int:
+def clock(db: apsw.Connection, after: int = 0) -> int:
     """The change's time in µs: now, but never before what is already recorded (clocks of machines go back)."""
-    last = db.execute("SELECT known_from FROM memories ORDER BY n DESC LIMIT 1").get
-    return max(to_micros(utcnow()), (last or 0) + 1)
+    memory = db.execute("SELECT known_from FROM memories ORDER BY n DESC LIMIT 1").get or 0
+    edge = db.execute("SELECT known_from FROM edges ORDER BY e DESC LIMIT 1").get or 0
+    return max(to_micros(utcnow()), memory + 1, edge + 1, after + 1)
+
+
+def _check_characters(id: str, values: Iterable[object]) -> None:
+    """Everything is checked before anything is written, so that a caller may catch the error and go on."""
+    for value in values:
+        if isinstance(value, str):
+            try:
+                value.encode()
+            except UnicodeEncodeError:
+                raise InvalidInput(f"memory {id} holds half a character (a lone surrogate); replace it") from None
+
+
+def _instant(micros: int | None) -> datetime | None:
+    return None if micros is None else from_micros(micros)

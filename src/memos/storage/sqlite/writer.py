@@ -1,8 +1,9 @@
 """The one writer of an open cube file: a thread that takes all waiting changes, runs each in a savepoint of one transaction,
-commits once, and only then answers (group commit). Guards law 2: answered means on disk."""
+commits once, and only then answers (group commit). Guards law 2: answered means on disk, in the file that lies at the path."""
 
 from __future__ import annotations
 
+import contextlib
 import queue
 import threading
 from collections.abc import Callable
@@ -15,7 +16,7 @@ import apsw
 
 from memos.errors import StorageError
 from memos.storage.ports import Change, Durability
-from memos.storage.sqlite.connect import connect, typed_errors
+from memos.storage.sqlite.connect import FileId, check_same, connect, typed_errors
 from memos.storage.sqlite.terms import TermDictionary
 from memos.storage.sqlite.tx import SqliteTx, clock
 
@@ -33,16 +34,18 @@ class _Job:
 class Writer:
     """Serialises the changes of one cube file. The thread starts with the first change and ends when idle."""
 
-    def __init__(self, path: Path, durability: Durability) -> None:
+    def __init__(self, path: Path, durability: Durability, opened: FileId | None = None) -> None:
         self._path = path
         self._durability: Durability = durability
-        self._jobs: queue.SimpleQueue[_Job] = queue.SimpleQueue()
+        self._opened = opened
+        self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()  # None wakes the thread so that it can end
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
         self._closed = False
         self._db: apsw.Connection | None = None
         self._terms: TermDictionary | None = None
         self._data_version = -1
+        self._last_us = 0
         self.commits = 0
 
     def submit(self, fn: Callable[[SqliteTx], Any], change: Change) -> Future[Any]:
@@ -68,6 +71,7 @@ class Writer:
         with self._lock:
             self._closed = True
             thread = self._thread
+            self._jobs.put(None)
         if thread is not None:
             thread.join()
         if self._db is not None:
@@ -77,21 +81,21 @@ class Writer:
     def _run(self) -> None:
         while True:
             try:
-                jobs = [self._jobs.get(timeout=0.05 if self._closed else IDLE_SECONDS)]
+                waiting = [self._jobs.get(timeout=IDLE_SECONDS)]
             except queue.Empty:
-                with self._lock:
-                    if self._jobs.empty():
-                        self._thread = None
-                        return
-                continue
-            while len(jobs) < MAX_GROUP:
-                try:
-                    jobs.append(self._jobs.get_nowait())
-                except queue.Empty:
-                    break
-            jobs = [j for j in jobs if j.future.set_running_or_notify_cancel()]
+                waiting = []
+            with contextlib.suppress(queue.Empty):
+                while waiting and len(waiting) < MAX_GROUP:
+                    waiting.append(self._jobs.get_nowait())
+            jobs = [j for j in waiting if j is not None and j.future.set_running_or_notify_cancel()]
             if jobs:
                 self._work(jobs)
+                if not self._closed:
+                    continue
+            with self._lock:
+                if self._jobs.empty():
+                    self._thread = None
+                    return
 
     def _work(self, jobs: list[_Job]) -> None:
         try:
@@ -113,7 +117,7 @@ class Writer:
 
     def _connection(self) -> apsw.Connection:
         if self._db is None:
-            self._db = connect(self._path, durability=self._durability)
+            self._db = connect(self._path, durability=self._durability, create=False)
             self._terms = TermDictionary(self._db)
         return self._db
 
@@ -132,16 +136,19 @@ class Writer:
         assert self._terms is not None
         db.execute("BEGIN IMMEDIATE")
         try:
+            check_same(self._path, self._opened)
             version = db.execute("PRAGMA data_version").get
             if version != self._data_version:  # another process wrote: its terms and deletions are unknown here
                 self._terms.forget()
                 self._data_version = version
-            now = clock(db)
+            now = clock(db, self._last_us)
+            self._last_us = now + len(group) - 1
             done: list[tuple[_Job, Any]] = []
             for i, job in enumerate(group):
                 self._run_in_savepoint(db, job, now + i, done)
             db.execute("COMMIT")
             self.commits += 1
+            check_same(self._path, self._opened)  # what went into a file that was deleted meanwhile is not acknowledged
         except BaseException:
             self._terms.forget()
             if not db.get_autocommit():

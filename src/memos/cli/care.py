@@ -1,0 +1,77 @@
+"""Commands that look after the installation: stats, flush, doctor, config, version."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from memos.cli.state import print_all, quiet_logs, state_of
+
+
+def stats(ctx: typer.Context) -> None:
+    """Counts, sizes and waiting work of a cube."""
+    from memos.cli import render
+
+    state = state_of(ctx)
+    with state.system() as system:
+        found = system.stats(**state.where)
+    state.answer(found, print_all(render.stats(found)))
+
+
+def flush(ctx: typer.Context) -> None:
+    """Finish waiting work of a cube: facts and vectors of what was added with --no-wait."""
+    from memos.cli.work import finish
+
+    state = state_of(ctx)
+    with state.system() as system:
+        waiting = dict(system.stats(**state.where).waiting)
+        finish(system, state, max(waiting.values(), default=0))
+    state.answer(
+        {"done": waiting}, print_all("done: " + (", ".join(f"{n} {k}" for k, n in waiting.items()) or "nothing to do"))
+    )
+
+
+def doctor(
+    ctx: typer.Context,
+    vacuum: Annotated[
+        bool, typer.Option("--vacuum", help="Rewrite every file, so that no page of it holds what was deleted.")
+    ] = False,
+) -> None:
+    """Check all cubes of the data folder: damage, orphans, waiting work, disk, versions. Exit code 1 when there are
+    problems.
+    """
+    from memos.cli import render
+    from memos.cli.doctor import examine
+
+    state = state_of(ctx)
+    quiet_logs()
+    found = examine(state.settings(), vacuum=vacuum)
+    state.answer(found, lambda out: render.diagnosis(out, found))
+    if not found.healthy:
+        raise typer.Exit(1)
+
+
+def config(ctx: typer.Context) -> None:
+    """The settings in force, and the environment variable of each."""
+    import os
+
+    from memos.cli import render
+
+    state = state_of(ctx)
+    given = {name for name in ("home", "embedder") if getattr(state, name) is not None}
+    rows = [
+        (name, value, variable, "option" if name in given else "environment" if variable in os.environ else "default")
+        for name, value, variable in state.settings().rows()
+    ]
+    names = ("name", "value", "variable", "source")
+    state.answer([dict(zip(names, row, strict=True)) for row in rows], print_all(render.table(names, rows)))
+
+
+def version(ctx: typer.Context) -> None:
+    """The versions of MemOS and what it stands on."""
+    from memos.cli.doctor import versions
+
+    state = state_of(ctx)
+    found = versions()
+    state.answer(found, print_all(", ".join(f"{name} {number}" for name, number in found.items())))

@@ -1,0 +1,109 @@
+"""Commands about whole cubes: list, create, delete, share, export and import."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from memos.cli.state import parse_pairs, print_all, state_of
+
+app = typer.Typer(help="Cubes: list, create, delete and share them.", no_args_is_help=True, rich_markup_mode=None)
+Name = Annotated[str, typer.Argument(help="Name of the cube.")]
+
+
+@app.command("list")
+def list_cubes(ctx: typer.Context) -> None:
+    """The cubes you own or were granted."""
+    from memos.cli import render
+
+    state = state_of(ctx)
+    with state.system() as system:
+        found = system.list_cubes(user=state.user)
+    state.answer(found, print_all(render.cubes(found)))
+
+
+@app.command("create")
+def create(
+    ctx: typer.Context,
+    name: Name,
+    info: Annotated[list[str] | None, typer.Option("--info", help="Own metadata key=value; may be repeated.")] = None,
+) -> None:
+    """A new, empty cube of yours."""
+    state = state_of(ctx)
+    with state.system() as system:
+        made = system.create_cube(name, user=state.user, info=parse_pairs(info or []))
+    state.answer(made, print_all(f"created cube {made.name!r} of {made.owner!r}"))
+
+
+@app.command("delete")
+def delete(
+    ctx: typer.Context, name: Name, yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False
+) -> None:
+    """Delete a cube with everything in it."""
+    from memos.cli.memories import confirm
+
+    state = state_of(ctx)
+    with state.system() as system:
+        count = system.stats(user=state.user, cube=name).store.memories
+        if not yes:
+            confirm(f"Delete cube {name!r} with its {count} memories for good?", state)
+        freed = system.delete_cube(name, user=state.user)
+    state.answer(
+        {"cube": name, "memories": count, "bytes_freed": freed},
+        print_all(f"deleted cube {name!r}: {count} memories, {freed} bytes freed"),
+    )
+
+
+@app.command("share")
+def share(
+    ctx: typer.Context,
+    name: Name,
+    with_user: Annotated[str, typer.Argument(help="The other user.", metavar="USER")],
+    level: Annotated[str, typer.Option(help="read, write or admin.")] = "read",
+) -> None:
+    """Give another user rights on a cube."""
+    state = state_of(ctx)
+    with state.system() as system:
+        found = system.share(name, with_user, level, user=state.user)
+    state.answer(found, print_all(f"{with_user!r} may {level} cube {name!r}"))
+
+
+@app.command("unshare")
+def unshare(
+    ctx: typer.Context, name: Name, with_user: Annotated[str, typer.Argument(help="The other user.", metavar="USER")]
+) -> None:
+    """Take every right on a cube away from another user."""
+    state = state_of(ctx)
+    with state.system() as system:
+        found = system.share(name, with_user, None, user=state.user)
+    state.answer(found, print_all(f"{with_user!r} has no rights on cube {name!r} any more"))
+
+
+def export_cube(
+    ctx: typer.Context,
+    path: Annotated[Path, typer.Argument(help="Archive file to write.")],
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file if it exists.")] = False,
+) -> None:
+    """Write a cube, with all history and vectors, to one portable file."""
+    from memos.cli import render
+
+    state = state_of(ctx)
+    with state.system() as system:
+        report = system.export_cube(path, overwrite=overwrite, **state.where)
+    state.answer(report, print_all(render.archived("wrote", report, path)))
+
+
+def import_cube(
+    ctx: typer.Context,
+    path: Annotated[Path, typer.Argument(help="Archive file to read.")],
+    name: Annotated[str, typer.Argument(help="Name of the new cube.")],
+) -> None:
+    """Make a new cube of an archive. The file is checked whole before anything is created."""
+    from memos.cli import render
+
+    state = state_of(ctx)
+    with state.system() as system:
+        report = system.import_cube(path, name, user=state.user)
+    state.answer(report, print_all(render.archived("imported", report, path)))

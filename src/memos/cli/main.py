@@ -1,0 +1,150 @@
+"""The `memos` command: its global options, its commands, and how errors become one line and an exit code."""
+
+from __future__ import annotations
+
+import errno
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from memos import __version__
+from memos.cli import care, cubes, finding, memories
+from memos.cli.state import State
+from memos.errors import InvalidInput, MemosError
+
+_GLOBAL_VALUES = ("--home", "--user", "--cube", "--embedder")
+_GLOBAL_FLAGS = ("--json", "--debug")
+
+
+class Commands(TyperGroup):
+    """The group of all commands. Global options may stand anywhere; known errors are one line on stderr.
+
+    Exit codes: 2 what was asked cannot be done as asked, 1 anything else that went wrong.
+    """
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse with the global options moved to the front."""
+        rest: list[str] = super().parse_args(ctx, global_options_first(args))
+        return rest
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command."""
+        try:
+            return super().invoke(ctx)
+        except MemosError as e:
+            _fail(ctx, e, e.code, 2 if isinstance(e, InvalidInput) else 1)
+        except OSError as e:
+            if e.errno == errno.EPIPE:
+                raise
+            _fail(ctx, e, "system", 1)
+        except (LookupError, ValueError, TypeError, AttributeError, AssertionError, ArithmeticError, ImportError) as e:
+            _fail(ctx, e, "bug", 1)
+
+
+def global_options_first(args: Sequence[str]) -> list[str]:
+    """The arguments with global options, wherever they stand before a `--`, moved to the front."""
+    first: list[str] = []
+    rest: list[str] = []
+    items = iter(args)
+    for arg in items:
+        name = arg.partition("=")[0]
+        if arg == "--":
+            rest += [arg, *items]
+        elif arg in _GLOBAL_VALUES:
+            first += [arg, *([value] if (value := next(items, None)) is not None else [])]
+        elif arg in _GLOBAL_FLAGS or (name in _GLOBAL_VALUES and "=" in arg):
+            first.append(arg)
+        else:
+            rest.append(arg)
+    return first + rest
+
+
+def _fail(ctx: Any, error: Exception, code: str, status: int) -> None:
+    state = ctx.obj if isinstance(ctx.obj, State) else State()
+    if state.debug:
+        raise error
+    message = " ".join(str(error).split()) or type(error).__name__
+    if code == "bug":
+        message = f"unexpected {type(error).__name__}: {message} (--debug shows where)"
+    if state.json:
+        typer.echo(json.dumps({"error": {"code": code, "message": message}}, ensure_ascii=False), err=True)
+    else:
+        typer.echo(f"memos: {message}", err=True)
+    raise typer.Exit(status)
+
+
+app = typer.Typer(
+    name="memos",
+    cls=Commands,
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="Global options may also follow the command: memos search 'where do I live?' --user alice --json",
+)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"memos {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    ctx: typer.Context,
+    home: Annotated[
+        Path | None, typer.Option(help="Folder of all data (default: MEMOS_HOME, else ~/.memos).", show_default=False)
+    ] = None,
+    user: Annotated[str, typer.Option(envvar="MEMOS_USER", help="Whose memory it is.")] = "default",
+    cube: Annotated[
+        str | None,
+        typer.Option(envvar="MEMOS_CUBE", help="Cube to work on (default: the user's own).", show_default=False),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Answer in JSON, errors too.")] = False,
+    embedder: Annotated[
+        str | None,
+        typer.Option(
+            help="default, none, openai:MODEL, ollama:MODEL or st:MODEL (default: MEMOS_EMBEDDER).", show_default=False
+        ),
+    ] = None,
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and leave.")
+    ] = False,
+) -> None:
+    """Memory for AI agents, in one file per cube, offline: add what happened, find the right part of it, correct it."""
+    ctx.obj = State(home, user, cube, as_json, embedder, debug)
+
+
+for _name, _command in (
+    ("add", memories.add),
+    ("search", finding.search),
+    ("get", memories.get),
+    ("list", memories.list_memories),
+    ("update", memories.update),
+    ("delete", memories.delete),
+    ("undo", memories.undo),
+    ("history", memories.history),
+    ("explain", finding.explain),
+    ("neighbors", finding.neighbors),
+    ("timeline", finding.timeline),
+    ("stats", care.stats),
+    ("flush", care.flush),
+    ("export", cubes.export_cube),
+    ("import", cubes.import_cube),
+    ("doctor", care.doctor),
+    ("config", care.config),
+    ("version", care.version),
+):
+    app.command(_name)(_command)
+app.add_typer(cubes.app, name="cubes")
+
+
+def run() -> None:
+    """Entry point of the `memos` command."""
+    app()

@@ -1,0 +1,385 @@
+"""How answers look in a terminal. What is stored is shown, never obeyed: control characters of a memory do not reach
+the screen.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.console import Console, Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+from rich.tree import Tree
+
+if TYPE_CHECKING:
+    from memos.cli.doctor import Diagnosis
+    from memos.cubes.archive import Report
+    from memos.memory.hit import Explanation, Hit, SearchResult
+    from memos.memory.model import Memory, Version
+    from memos.results import AddResult, DeleteResult, Stats
+    from memos.storage.ports import CubeInfo, Link, Page
+
+_SHORT = 100
+_GONE = {"superseded": "yellow", "retracted": "red", "quarantined": "red", "archived": "dim"}
+
+
+def safe(text: object, limit: int | None = None) -> str:
+    """A stored text without control, format and bidi characters; tabs and line ends stay. Cut to `limit` characters."""
+    value = str(text)
+    if limit is not None:
+        value = " ".join(value.split())
+        value = value if len(value) <= limit else value[: limit - 1] + "…"
+    return "".join(
+        c if c in "\n\t\u200d" or unicodedata.category(c) not in ("Cc", "Cf", "Cs") else "\ufffd" for c in value
+    )
+
+
+def when(value: datetime | None) -> str:
+    """A time to the minute, in UTC."""
+    return "" if value is None else f"{value:%Y-%m-%d %H:%M}"
+
+
+def table(names: Iterable[str], rows: Iterable[Sequence[object]], title: str | None = None) -> Table:
+    """A plain table."""
+    out = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
+    for name in names:
+        out.add_column(name, overflow="fold")
+    for row in rows:
+        out.add_row(*(cell if isinstance(cell, Text) else Text(safe(cell)) for cell in row))
+    return out
+
+
+def pairs(rows: Iterable[tuple[str, object]]) -> Table:
+    """Names and values, one pair a line; those without a value are left out."""
+    out = Table(box=None, show_header=False, pad_edge=False)
+    out.add_column(style="bold")
+    out.add_column(overflow="fold")
+    for name, value in rows:
+        if value is not None and value != "" and value != ():
+            out.add_row(name, value if isinstance(value, Text) else Text(safe(value)))
+    return out
+
+
+# -- memories --------------------------------------------------------------------------------------------------
+
+
+def added(out: Console, result: AddResult) -> None:
+    """What an add stored."""
+    new = sum(r.new for r in result.records)
+    known = len(result) - new
+    out.print(f"stored {new} in cube {safe(result.cube)}" + (f", {known} known already" if known else ""))
+    for record in result.records[:20]:
+        out.print(Text(f"  {record.id}  {safe(record.text, _SHORT)}"))
+    if len(result) > 20:
+        out.print(f"  … and {len(result) - 20} more")
+    for notice in result.notices:
+        out.print(Text(f"  note: {safe(notice)}", style="yellow"))
+    if result.pending:
+        out.print("facts and vectors are made later: `memos flush` does it now")
+
+
+def memory(m: Memory) -> RenderableType:
+    """Everything known of a memory."""
+    told = "; ".join(f"{s.memory_id or s.message_id or s.uri or ''} {when(s.time)}".strip() for s in m.sources)
+    return Group(
+        Text(safe(m.text)),
+        pairs(
+            (
+                ("id", m.id),
+                ("kind", f"{m.kind} ({m.layer})"),
+                ("title", m.title),
+                ("status", Text(m.status, style=_GONE.get(m.status, ""))),
+                ("happened", when(m.happened_at)),
+                ("true", _span(m.valid_from, m.valid_to)),
+                ("recorded", when(m.recorded_at)),
+                ("retracted", when(m.retracted_at)),
+                ("version", m.version),
+                ("speaker", m.speaker),
+                ("role", m.role),
+                ("session", m.session),
+                ("owner", m.owner),
+                ("origin", f"{m.origin}, trust {m.trust:.2f}"),
+                ("confidence", f"{m.confidence:.2f}"),
+                ("importance", f"{m.importance:.2f}"),
+                ("seen", m.seen),
+                ("slot", m.slot),
+                ("tags", ", ".join(m.tags)),
+                ("info", dict(m.info) or None),
+                ("body", dict(m.body) or None),
+                ("evidence", told),
+            )
+        ),
+    )
+
+
+def memories(found: Iterable[Memory], title: str | None = None) -> Table:
+    """A table of memories."""
+    rows = [
+        (m.id, when(m.happened_at), m.kind, m.speaker or "", _with_status(safe(m.text, _SHORT), m.status))
+        for m in found
+    ]
+    return table(("id", "when", "kind", "speaker", "text"), rows, title)
+
+
+def page(out: Console, found: Page) -> None:
+    """One page of a listing."""
+    if not found.items:
+        out.print("no memories")
+        return
+    out.print(memories(found.items))
+    if found.cursor is not None:
+        out.print(f"more: --cursor {found.cursor}")
+
+
+def history(versions: Sequence[Version]) -> Table:
+    """The versions of a memory."""
+    rows = [
+        (
+            v.memory.version,
+            when(v.at),
+            v.op,
+            v.actor,
+            v.cause or "",
+            _with_status(safe(v.memory.text, _SHORT), v.memory.status),
+        )
+        for v in versions
+    ]
+    return table(("version", "when", "how", "who", "why", "text"), rows)
+
+
+def deleted(out: Console, done: DeleteResult) -> None:
+    """What a delete did."""
+    if done.dry_run:
+        out.print(f"{done.asked} memories would be deleted (with what is derived from nothing else)")
+    elif not done.hard:
+        out.print(f"{done.retracted} memories retracted; `memos undo ID` brings one back")
+    else:
+        out.print(
+            f"deleted {done.memories} memories and {done.cascaded} derived from nothing else: {done.versions} "
+            f"versions, {done.edges} edges, {done.vectors} vectors, {done.terms} words"
+        )
+        if done.restored:
+            out.print(f"true again: {', '.join(done.restored)}")
+        if done.asked and not done.erased_from_disk:
+            out.print(
+                Text("free pages of the file may still hold it: `memos doctor --vacuum` clears them", style="yellow")
+            )
+
+
+# -- finding ---------------------------------------------------------------------------------------------------
+
+
+def search(out: Console, result: SearchResult, *, why: bool) -> None:
+    """Hits as a table, and what there is to say about them."""
+    if result.hits:
+        several = len({h.cube for h in result.hits}) > 1
+        names = ("score", "when", *(("cube",) if several else ()), "speaker", "text", *(("why",) if why else ()))
+        rows = []
+        for hit in result.hits:
+            row: list[object] = [
+                f"{hit.score:.2f}",
+                when(hit.memory.happened_at),
+                hit.memory.speaker or hit.memory.kind,
+            ]
+            if several:
+                row.insert(2, hit.cube)
+            rows.append([*row, _told(hit), *([_why(hit)] if why else [])])
+        out.print(table(names, rows))
+    else:
+        out.print(f"{result.status}: {safe('; '.join(result.reasons)) or 'no memory matches'}")
+    saved = 1 - result.tokens / result.history_tokens if result.history_tokens else 0.0
+    summary = f"{len(result)} hits by {', '.join(result.served_by) or 'nothing'}"
+    if result.history_tokens:
+        summary += (
+            f"; context {result.tokens} tokens, the whole history {result.history_tokens} ({max(0.0, saved):.0%} saved)"
+        )
+    out.print(Text(summary, style="dim"))
+    if result.hits:
+        for reason in result.reasons:
+            out.print(Text(f"note: {safe(reason)}", style="yellow"))
+
+
+def context(out: Console, result: SearchResult) -> None:
+    """The context block alone, unwrapped, so that it can go into a prompt."""
+    out.print(Text(safe(result.context)), soft_wrap=True)
+
+
+def explanation(out: Console, e: Explanation) -> None:
+    """Stages, features and the verdict."""
+    if e.found:
+        out.print(f"found: rank {e.rank}, score {e.score or 0:.3f}")
+    else:
+        out.print(
+            f"not found: removed by {e.removed_by or 'nothing'}"
+            + (f", score {e.score:.3f}" if e.score is not None else "")
+        )
+    rows = [
+        (s.name, "" if s.value is None else f"{s.value:.4f}", s.rank or "", "yes" if s.passed else "no", s.note)
+        for s in e.stages
+    ]
+    out.print(table(("stage", "value", "rank", "passed", "note"), rows))
+    if e.features:
+        out.print(table(("feature", "value"), [(k, f"{v:.4f}") for k, v in e.features.items()]))
+    for hint in e.would_help:
+        out.print(Text(f"would help: {safe(hint)}"))
+
+
+def tree(root: Memory, links: Sequence[Link], nodes: Mapping[str, Memory]) -> Tree:
+    """Links as a tree: each edge once, under the end that is nearer to the root."""
+    out = Tree(_node(root))
+    branches = {root.id: out}
+    for link in links:  # nearest first, so the nearer end has its branch already
+        e = link.edge
+        outward = e.src in branches
+        here, other = (e.src, e.dst) if outward else (e.dst, e.src)
+        name = f"{e.type}({safe(e.predicate)})" if e.predicate else str(e.type)
+        label = Text(f"─{name}→ " if outward else f"←{name}─ ", style="cyan")
+        far = nodes.get(other)
+        label.append_text(_node(far) if far is not None else Text(other))
+        branch = branches[here].add(label)
+        branches.setdefault(other, branch)
+    if not links:
+        out.add(Text("no neighbours", style="dim"))
+    return out
+
+
+def timeline(out: Console, found: Sequence[Memory]) -> None:
+    """Memories by day, oldest first."""
+    if not found:
+        out.print("nothing happened yet")
+    for day, of_day in groupby(found, key=lambda m: f"{m.happened_at:%a %Y-%m-%d}"):
+        out.print(Text(day, style="bold"))
+        for m in of_day:
+            mark = "│" if m.layer == "trace" else "◆"
+            who = f"{safe(m.speaker)}: " if m.speaker else ""
+            line = Text(f"  {m.happened_at:%H:%M} {mark} ")
+            line.append(who, style="cyan")
+            line.append_text(_with_status(safe(m.text, 4 * _SHORT), m.status))
+            out.print(line)
+
+
+# -- the rest --------------------------------------------------------------------------------------------------
+
+
+def cubes(found: Sequence[CubeInfo]) -> Table | str:
+    """A table of cubes."""
+    if not found:
+        return "no cubes yet"
+    rows = [(c.name, c.owner, when(c.created_at), ", ".join(f"{u}: {g}" for u, g in c.grants.items())) for c in found]
+    return table(("name", "owner", "created", "shared with"), rows)
+
+
+def archived(what: str, report: Report, path: Path) -> Table:
+    """The report of an export or import."""
+    return pairs(
+        (
+            (what, str(path)),
+            ("cube", report.cube),
+            ("memories", f"{report.memories} ({report.versions} versions)"),
+            ("edges", report.edges),
+            ("vectors", report.vectors),
+            ("size", size(report.bytes)),
+            ("sha256", report.sha256),
+        )
+    )
+
+
+def stats(found: Stats) -> Table:
+    """Counts of a cube."""
+    store = found.store
+    return pairs(
+        (
+            ("cube", found.cube),
+            ("memories", f"{store.memories} ({store.versions} versions)"),
+            ("kinds", _counts(store.by_kind)),
+            ("status", _counts(store.by_status)),
+            ("edges", store.edges),
+            ("vectors", _counts(store.vectors) or "none"),
+            ("embedder", found.embedder or "none"),
+            ("waiting", _counts({k: n for k, n in found.waiting.items() if n}) or "nothing"),
+            ("disk", f"{size(store.disk_bytes)} ({found.bytes_per_memory:,.0f} bytes per memory)"),
+        )
+    )
+
+
+def diagnosis(out: Console, found: Diagnosis) -> None:
+    """What the doctor says."""
+    out.print(pairs((("home", found.home), ("embedder", found.embedder), ("versions", _counts(found.versions)))))
+    if found.cubes:
+        rows = [
+            (
+                c.name,
+                c.owner,
+                c.memories,
+                c.edges,
+                sum(c.vectors.values()),
+                _counts(c.waiting),
+                size(c.disk_bytes),
+                size(c.log_bytes),
+                c.schema,
+            )
+            for c in found.cubes
+        ]
+        out.print(table(("cube", "owner", "memories", "edges", "vectors", "waiting", "disk", "log", "schema"), rows))
+    for note in found.notes:
+        out.print(Text(f"note: {safe(note)}"))
+    for problem in (*found.problems, *(f"cube {c.name}: {p}" for c in found.cubes for p in c.problems)):
+        out.print(Text(f"problem: {safe(problem)}", style="red"))
+    out.print("no problems" if found.healthy else Text("there are problems", style="bold red"))
+
+
+def size(count: int) -> str:
+    """Bytes for people."""
+    value = float(count)
+    for unit in ("B", "kB", "MB"):
+        if value < 1000:
+            return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"
+        value /= 1000
+    return f"{value:.1f} GB"
+
+
+def _told(hit: Hit) -> Text:
+    """A hit's text with its facts and marks."""
+    out = Text(safe(hit.text, 4 * _SHORT))
+    if hit.stale:
+        out.append("  [stale]", style="yellow")
+    elif hit.memory.status != "active":
+        out.append(f"  [{hit.memory.status}]", style=_GONE.get(hit.memory.status, ""))
+    for fact in hit.facts:
+        out.append(f"\n→ {safe(fact.text, _SHORT)}", style="green")
+    if hit.also:
+        out.append(f"\n(told {len(hit.also)} more times)", style="dim")
+    return out
+
+
+def _why(hit: Hit) -> str:
+    shares = sorted(hit.why.items(), key=lambda kv: -abs(kv[1]))
+    return "\n".join(f"{name} {share:+.3f}" for name, share in shares if abs(share) >= 0.0005)
+
+
+def _node(m: Memory) -> Text:
+    out = Text(safe(m.text, _SHORT))
+    out.append(f"  {m.kind} {m.id}", style="dim")
+    return out
+
+
+def _with_status(text: str, status: str) -> Text:
+    out = Text(text)
+    if status != "active":
+        out.append(f"  [{status}]", style=_GONE.get(status, ""))
+    return out
+
+
+def _span(start: datetime | None, end: datetime | None) -> str:
+    if start is None and end is None:
+        return ""
+    return f"{when(start) or '…'} – {when(end) or 'now'}"
+
+
+def _counts(found: Mapping[str, object]) -> str:
+    return ", ".join(f"{name} {count}" for name, count in found.items())

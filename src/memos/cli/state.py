@@ -1,0 +1,131 @@
+"""What the global options say, the system opened by them, and the one way a command answers: JSON, or for people."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from memos.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+
+    from memos.settings import Settings
+    from memos.sync import MemOS
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """The global options of one run."""
+
+    home: Path | None = None
+    user: str = "default"
+    cube: str | None = None
+    json: bool = False
+    embedder: str | None = None
+    debug: bool = False
+
+    def settings(self) -> Settings:
+        """The settings with the options applied."""
+        from memos.settings import Settings
+
+        return Settings.load(home=self.home, embedder=self.embedder)
+
+    @contextlib.contextmanager
+    def system(self, *, background: bool = False) -> Iterator[MemOS]:
+        """The memory system, closed when the block ends. `background`: let it digest and embed on its own meanwhile."""
+        from memos.sync import MemOS
+
+        quiet_logs()
+        system = MemOS(self.home, embedder=self.embedder, background=background)
+        try:
+            yield system
+        finally:
+            system.close()
+
+    @property
+    def where(self) -> dict[str, Any]:
+        """The user and cube, as every verb takes them."""
+        return {"user": self.user, "cube": self.cube}
+
+    def answer(self, value: Any, show: Callable[[Console], None]) -> None:
+        """Print a value: as JSON with `--json`, else the way `show` prints it."""
+        if self.json:
+            from memos.cli.jsonable import to_json
+
+            print(to_json(value))
+        else:
+            show(console())
+
+
+def state_of(ctx: typer.Context) -> State:
+    """The state of a command's run."""
+    return ctx.obj if isinstance(ctx.obj, State) else State()
+
+
+def console(*, error: bool = False) -> Console:
+    """Where output goes; styled only on a terminal, and never wrapped at 80 columns in a pipe."""
+    from rich.console import Console
+
+    stream = sys.stderr if error else sys.stdout
+    return Console(stderr=error, markup=False, highlight=False, emoji=False, width=None if stream.isatty() else 160)
+
+
+def print_all(*what: RenderableType) -> Callable[[Console], None]:
+    """A `show` that prints these."""
+
+    def show(out: Console) -> None:
+        for one in what:
+            out.print(one)
+
+    return show
+
+
+def parse_filter_option(text: str | None) -> dict[str, Any] | None:
+    """The JSON of `--filter`."""
+    if text is None:
+        return None
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError) as e:
+        raise InvalidInput(
+            f'--filter is not JSON ({e}); write for example \'{{"tags": {{"contains": "work"}}}}\''
+        ) from None
+    if not isinstance(value, dict):
+        raise InvalidInput(f"--filter is a JSON object, got {text[:60]!r}")
+    return value
+
+
+def parse_pairs(pairs: list[str]) -> dict[str, Any] | None:
+    """Several `--info key=value`; a value that is JSON (a number, true, null, a list) is taken as such. None when
+    there are none.
+    """
+    out: dict[str, Any] = {}
+    for pair in pairs:
+        key, sign, value = pair.partition("=")
+        if not sign or not key.strip():
+            raise InvalidInput(f"--info takes key=value, got {pair!r}")
+        try:
+            out[key.strip()] = json.loads(value, parse_constant=str)
+        except (ValueError, RecursionError):
+            out[key.strip()] = value
+    return out or None
+
+
+def quiet_logs() -> None:
+    """Warnings of the library go to stderr, so that stdout holds the answer alone."""
+    import logging
+
+    import structlog
+
+    structlog.configure(
+        wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING),
+        logger_factory=structlog.PrintLoggerFactory(file=sys.stderr),
+    )

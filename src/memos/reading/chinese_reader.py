@@ -1,0 +1,271 @@
+"""Reads Chinese clauses with the tables of `chinese`. The same caution as in English: stated, real, and of the speaker."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import datetime
+
+from memos.memory.model import Kind
+from memos.reading import chinese
+from memos.reading.clauses import UNREAL, foreign_spans, inside, sentences
+from memos.reading.finding import Finding
+from memos.reading.patterns import ClauseRule
+from memos.reading.scene import Scene
+from memos.text.dates import DateMention
+from memos.text.name_lists import CHINESE_COUNTRIES, CHINESE_PLACES, PLACES
+
+_CLAUSE = re.compile(r"[^，。！？；!?;\n]+")
+_FILLER = re.compile(
+    r"(?:其实|而且|但是|但|然后|嗯|哦|啊|对了|另外|还有|因为|所以|不过|是的|没错|你好|您好|大家好|嗨|哈喽|那个|现在|目前|最近|总之|顺便说一下|顺便|说实话|老实说|更正一下|更正|不对|不是|后来|于是|并且|同时|平时|我是说"
+    r"|请记住|记住|记一下|谢谢|好的|好|嘿|哎|唉|小时候|[,， 、])*"
+)
+_REPORT = re.compile(r"(?:他|她|你|他们|她们|有人|[\u4e00-\u9fff]{1,3})(?:说|问|觉得|认为|告诉我|写道|以为)[：:，, ]?$")
+_PLACE_TAIL = re.compile(r"(?:省|市|区|县|路|街|镇|国|州|岛|村|城|湾|山|港)$")
+_NO_PLACE = re.compile(r"公司|学校|医院|宿舍|家|酒店|房子|公寓|楼|附近|一起|外面|里|上|下|这|那|农村|城里|国外|海边|乡下|市中心|市区|郊区|学生")
+_NO_NAME = frozenset("什么 怎么 做 他 她 你 我 不 了 车 停 外卖 一声 妈妈 爸爸 老师 大家 起床 人 出租车 医生 学生 中国人".split())
+_NO_POSSESSED = re.compile(
+    r"^(?:意思|想法|问题|观点|看法|建议|错|天|心|目标|梦想|爱|人|事|话|朋友|同事|老师|最爱|感觉|生活|世界|理想|愿望|原则|态度|心情|经验|理解|答案|工作|职业|家|孩子|家人|父母|意见|回答|重点|东西|确|是|.*(?:妈|爸|哥|姐|弟|妹|儿|友|婆|公|子|生))$"
+)
+_PLAIN = re.compile(r"\d|[A-Za-z]{2}|[红黄蓝绿黑白灰紫粉橙银金]色|《|楼|号|室|区|路|街|层|桌")
+
+
+def read_chinese(scene: Scene, *, own: bool) -> list[Finding]:
+    """What the Chinese clauses of a message say. With `own` False only what is stated of things."""
+    foreign = foreign_spans(scene.text)
+    found: list[Finding] = []
+    for piece in sentences(scene.text):
+        if inside(piece.start, foreign) or not re.search("[\u4e00-\u9fff]", scene.text[piece.start : piece.end]):
+            continue
+        unreal = UNREAL.search(scene.text, piece.start, piece.end)
+        for clause in _CLAUSE.finditer(scene.text, piece.start, piece.end):
+            if inside(clause.start(), foreign) or _REPORT.search(scene.text, piece.start, clause.start()):
+                continue
+            reader = _Clause(scene, clause.start(), clause.end(), piece.end)
+            if own:
+                found += reader.requested(asks=piece.asks)
+            if not piece.asks and unreal is None:
+                found += reader.read() if own else reader.stated()
+    return found
+
+
+class _Clause:
+    """Reads one clause, up to its sentence's end where a pattern reaches that far."""
+
+    def __init__(self, scene: Scene, start: int, end: int, stop: int) -> None:
+        self.scene, self.text, self.start, self.end, self.stop = scene, scene.text, start, end, stop
+
+    def read(self) -> list[Finding]:
+        at = self._begin(self.start)
+        kin = chinese.KIN_HEAD.match(self.text, at, self.stop)
+        if kin and kin.end() < self.end:
+            found = list(self._relative(kin, at))
+            if found or kin["kin"]:
+                return found
+        if self.text[at : at + 1] != "我":
+            return self.stated()
+        if self.text[at : at + 2] == "我们" and self.text[at + 2 : at + 3] != "家":
+            body = self._skip_date(at + 2)
+            homes = tuple(rule for rule in chinese.SELF if rule.attribute == "home")
+            found = list(self._match(homes, body, at, self.scene.who, self.scene.subject))
+            return found or list(self._planned(body, at))
+        body = self._skip_date(at + 1)
+        found = list(self._match(chinese.SELF, body, at, self.scene.who, self.scene.subject))
+        return found or list(self._planned(body, at))
+
+    def _begin(self, at: int) -> int:
+        """Past fillers and a date in front: "对了，上周我…"."""
+        for _ in range(3):
+            filler = _FILLER.match(self.text, at, self.end)
+            moved = self._skip_date(filler.end() if filler else at)
+            if moved == at:
+                break
+            at = moved
+        return at
+
+    def _skip_date(self, at: int) -> int:
+        for mention in self.scene.dates:
+            if mention.start == at or (mention.start == at + 1 and self.text[at] in "在从自"):
+                at = mention.end
+                while self.text[at : at + 1] in tuple(" 的，就才刚也"):
+                    at += 1
+        return at
+
+    def _match(self, rules: tuple[ClauseRule, ...], at: int, start: int, who: str, subject: str, kin: str = "") -> Iterator[Finding]:
+        for rule in rules:
+            match = rule.pattern.match(self.text, at, self.stop)
+            if match is None or match.start("v") >= self.end:
+                continue
+            made = list(self._findings(rule, match, start, who, subject, kin))
+            if made:
+                yield from made
+                return
+
+    def _findings(self, rule: ClauseRule, match: re.Match[str], start: int, who: str, subject: str, kin: str) -> Iterator[Finding]:
+        x = match.groupdict().get("x") or ""
+        for begin, end in self._values(rule.take, match):
+            value = self.text[begin:end]
+            attribute = self._attribute(rule, x, value, kin)
+            ended = "ended" in rule.flags or ("denied" in rule.flags and bool(match["gone"] or "不再" in match[0]))
+            negated = "negated" in rule.flags or ("denied" in rule.flags and not ended)
+            say = rule.say.replace("不再", "不", 1) if "denied" in rule.flags and negated else rule.say
+            if attribute == "died":
+                attribute, ended, begin, end = chinese.KIN.get(kin, "relative"), True, *(self._kin_span if begin == end else (begin, end))
+            mention = self._date(start, max(end, self.end))
+            yield self.scene.finding(
+                rule.kind,
+                say.format(s=who, v=value, x=x) + "。",
+                attribute,
+                (begin, end),
+                (start, max(end, min(match.end(), self.stop))),
+                subject=subject,
+                single=rule.single and not kin,
+                confidence=rule.confidence * (0.95 if kin else 1.0),
+                polarity=rule.polarity if not negated else "-",
+                negated=negated,
+                ended=ended,
+                valid=self._valid(rule, mention, ended),
+            )
+
+    def _attribute(self, rule: ClauseRule, x: str, value: str, kin: str) -> str:
+        if rule.attribute == "home":
+            return "home_country" if value in CHINESE_COUNTRIES else "home_city"
+        if rule.attribute == "kin":
+            return chinese.KIN.get(kin, "relative")
+        if rule.attribute.startswith("kin:"):
+            return chinese.KIN.get(x, "relative")
+        return {"吃": "eats", "喝": "drinks", "抽": "smokes"}.get(x, x) if rule.attribute == "{x}" else rule.attribute.format(x=x)
+
+    def _valid(self, rule: ClauseRule, mention: DateMention | None, ended: bool) -> tuple[datetime | None, datetime | None]:
+        if ended:
+            return None, mention.from_ if mention and mention.to <= self.scene.now else self.scene.now
+        starts = "starts" in rule.flags or (mention is not None and mention.precision == "range" and "since" in rule.flags)
+        return (mention.from_, None) if starts and mention is not None and mention.from_ <= self.scene.now else (None, None)
+
+    def _date(self, start: int, end: int) -> DateMention | None:
+        return next(iter(self.scene.dates_in(self.start, end)), None)
+
+    def _values(self, take: str, match: re.Match[str]) -> list[tuple[int, int]]:
+        """The value of a match as its spans: one, several for a list, none where it is not what it should be."""
+        start, end = match.span("v")
+        value = self.text[start:end]
+        while value and value[-1] in "了啦呢哦啊呀吧 ":
+            value, end = value[:-1], end - 1
+        if not value and take != "optional":
+            return []
+        match take:
+            case "place":
+                known = value in CHINESE_PLACES or value in PLACES or _PLACE_TAIL.search(value) or value[:2] in CHINESE_PLACES
+                return [(start, end)] if known or (_NO_PLACE.search(value) is None and 1 < len(value) < 6) else []
+            case "known_place":
+                return [(start, end)] if value in CHINESE_PLACES or value in PLACES or _PLACE_TAIL.search(value) else []
+            case "name":
+                return [] if value in _NO_NAME or re.search(r"[的了吗呢是在我你他她]", value) else [(start, end)]
+            case "organisation":
+                return [] if re.search(r"^(?:家|外面|努力|认真|拼命|好好|专心|安心|辛苦|忙|线|国外|海外|外地|本地|办公室|公司|那里|这里|学校|医院|银行|工厂|一家)", value) or "一家" in value else [(start, end)]
+            case "list" | "liked_list":
+                return self._items(start, end)
+            case "liked":
+                return [] if len(value) > 16 or value[0] in "你他她它这那" else [(start, end)]
+            case "food":
+                return [] if len(value) > 8 or value[0] in "了下到完得惯起饱" or value in ("饭", "苦", "醋", "亏", "消") else [(start, end)]
+            case "habit":
+                return [] if len(value) < 2 or re.search(r"觉得|知道|认为|想|说|记得|明白|会忘|忘", value) else [(start, end)]
+            case "possessed":
+                noun = match["x"]
+                return [] if _NO_POSSESSED.match(noun) or not _PLAIN.search(value) else [(start, end)]
+        return [(start, end)]
+
+    def _items(self, start: int, end: int) -> list[tuple[int, int]]:
+        items = [(m.start(), m.end()) for m in re.compile(r"[^、和与及跟]+").finditer(self.text, start, end)]
+        if any(e - s > 10 for s, e in items) or (len(items) > 1 and any(e - s < 1 for s, e in items)):
+            return [(start, end)] if end - start <= 16 else []
+        return [(s, e) for s, e in items if self.text[s:e] not in ("什么", "所有", "你", "他", "她")]
+
+    def _relative(self, kin: re.Match[str], start: int) -> Iterator[Finding]:
+        self._kin_span = kin.span("kin")
+        noun = kin["kin"]
+        who = f"{self.scene.who}的{noun}"
+        subject = f"{self.scene.subject}的{noun}"
+        for finding in self._match(chinese.RELATIVE, kin.end(), start, who, subject, kin=noun):
+            if finding.attribute in (chinese.KIN.get(noun, "relative"), "relative"):
+                # The relation is a fact about the speaker: her wife is called …
+                yield _about(finding, self.scene.subject)
+            else:
+                yield finding
+
+    def _planned(self, at: int, start: int) -> Iterator[Finding]:
+        """下周一我要去北京: a clause with a date to come and a word of intention."""
+        body = self._skip_date(at)
+        for mention in self.scene.dates_in(self.start, self.end):
+            if mention.to <= self.scene.now or mention.recurring:
+                continue
+            lead = chinese.PLAN_WORDS.match(self.text[body : self.end])
+            if lead is None and self.text[mention.end : mention.end + 1] in ("要", "得", "会", "有"):
+                body = mention.end
+                lead = chinese.PLAN_WORDS.match(self.text[body : self.end])
+            if lead is None:
+                continue
+            begin = body + (len(lead[0]) if lead[0] != "有" else 0)
+            end = self.end
+            while end > begin and self.text[end - 1] in "了。！ ":
+                end -= 1
+            if end - begin < 2:
+                continue
+            date = self.text[mention.start : mention.end]
+            what = self.text[begin:end]
+            yield self.scene.finding(
+                Kind.COMMITMENT,
+                f"{self.scene.who}{'' if date in what else date}{lead[0] if lead[0] != '有' else ''}{what}。",
+                "plan",
+                (begin, end),
+                (min(start, mention.start), max(end, mention.end)),
+                confidence=0.85,
+                due=(mention.from_, mention.to),
+            )
+            return
+
+    def requested(self, *, asks: bool) -> list[Finding]:
+        """提醒我…, 以后请用中文回答."""
+        if self.scene.message.role != "user" or not re.compile("我|请|以后|今后|麻烦|从现在").search(self.text, self.start, self.end):
+            return []
+        at = self._begin(self.start)
+        for rule in chinese.REQUESTS:
+            match = rule.pattern.match(self.text, self.start, self.end) or rule.pattern.match(self.text, at, self.end)
+            if match is None or (asks and "remind" not in rule.flags):
+                continue
+            value = self.text[slice(*match.span("v"))]
+            if "remind" in rule.flags and (match[0].startswith("叫") or "叫我" in match[0][: match.start("v") - match.start()]) and "提醒" not in match[0]:
+                continue
+            due = None
+            if "due" in rule.flags:
+                due = next(((m.from_, m.to) for m in self.scene.dates_in(self.start, self.end) if m.to > self.scene.now), None)
+            return [
+                self.scene.finding(
+                    rule.kind,
+                    rule.say.format(s=self.scene.who, v=value) + "。",
+                    rule.attribute,
+                    match.span("v"),
+                    (self.start, self.end),
+                    single=rule.single,
+                    confidence=rule.confidence,
+                    polarity=rule.polarity,
+                    due=due,
+                )
+            ]
+        return []
+
+    def stated(self) -> list[Finding]:
+        """储物柜14的密码是2207: a thing and its number or code."""
+        match = chinese.STATED.match(self.text, self._begin(self.start), self.end)
+        if match is None or not chinese.STATED_NOUNS.search(match["s"]) or match["s"][0] in "我你他她它这那":
+            return []
+        return [
+            self.scene.finding(Kind.FACT, f"{match['s']}是{match['v']}。", "is", match.span("v"), match.span(), subject=match["s"].strip(), single=True, confidence=0.85)
+        ]
+
+
+def _about(finding: Finding, subject: str) -> Finding:
+    from dataclasses import replace
+
+    return replace(finding, subject=subject, single=finding.attribute == "spouse")

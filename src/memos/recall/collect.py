@@ -1,0 +1,124 @@
+"""From a ranking to hits: read the memories, fold what repeats, attach the facts a record is evidence of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from memos.memory.hit import Hit
+from memos.memory.model import EdgeType, Kind, Layer, Memory, Status
+from memos.recall.ask import Ask, Trace
+from memos.recall.rank import Ranking
+from memos.recall.recipe import Recipe
+from memos.storage.ports import ANY_STATUS, CubeStore, Pool, View
+
+_SHORT = 12  # characters up to which equal words are not taken for a repetition
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """A ranking together with where its memories are."""
+
+    ranking: Ranking
+    names: Sequence[str]
+    pools: Sequence[Pool]
+    cubes: Mapping[str, CubeStore]
+
+    def relevant(self, recipe: Recipe) -> int:
+        """How many candidates, from the top, have anything to do with the question: shared words nearby, a date that was asked
+        for, or a meaning clearly nearer than the cube's average. The rest of the ranking is noise and never shown."""
+        f = self.ranking.features
+        some = (f["lexical"] > 0) | (f["date"] > 0) | (f["dense_window"] >= recipe.dense_floor) | (f["dense"] >= recipe.dense_floor)
+        at = np.flatnonzero(some)
+        return int(at[-1]) + 1 if len(at) else 0
+
+    async def fetch(self, span: range) -> dict[int, Memory]:
+        """The memories at these places of the ranking; those deleted meanwhile are missing."""
+        out: dict[int, Memory] = {}
+        for p, name in enumerate(self.names):
+            mine = [i for i in span if self.ranking.pool[i] == p]
+            if not mine:
+                continue
+            rows = self.pools[p].rows
+            handles = [int(rows[self.ranking.place[i]]) for i in mine]
+            found = await self.cubes[name].fetch(handles)
+            out |= {i: found[h] for i, h in zip(mine, handles, strict=True) if h in found}
+        return out
+
+
+class Collector:
+    """Takes candidates in the order of their rank and keeps one hit per thing said."""
+
+    def __init__(self, ask: Ask, found: Candidates, trace: Trace) -> None:
+        self._ask, self._found, self._trace = ask, found, trace
+        self.hits: list[Hit] = []
+        self._by_words: dict[tuple[str, str | None, str], int] = {}
+        self._by_id: dict[tuple[str, str], int] = {}
+        self._by_evidence: dict[tuple[str, str], int] = {}
+
+    def take(self, memories: Mapping[int, Memory]) -> None:
+        """Take the next candidates."""
+        for i in sorted(memories):
+            self._add(memories[i], i)
+
+    def _add(self, memory: Memory, i: int) -> None:
+        cube = self._found.names[int(self._found.ranking.pool[i])]
+        rests_on = self._evidence(memory)
+        at = self._by_evidence.get((cube, memory.id))
+        if at is not None:  # the raw record takes the place of the fact made from it
+            fact = self.hits[at]
+            self.hits[at] = replace(fact, memory=memory, text=memory.text, also=(*fact.also, fact.id))
+            self._trace.folded[fact.id] = memory.id
+            self._by_id[cube, memory.id] = at
+            del self._by_evidence[cube, memory.id]
+            return
+        words = (cube, memory.speaker, " ".join(memory.text.casefold().split()))
+        at = next((p for e in rests_on if (p := self._by_id.get((cube, e))) is not None), None)
+        if at is None and self._ask.collapse and len(memory.text) > _SHORT:
+            at = self._by_words.get(words)
+        if at is not None:
+            hit = self.hits[at]
+            self.hits[at] = replace(hit, also=(*hit.also, memory.id))
+            self._trace.folded[memory.id] = hit.id
+            return
+        place = len(self.hits)
+        self._by_words.setdefault(words, place)
+        self._by_id[cube, memory.id] = place
+        self._by_evidence |= {(cube, e): place for e in rests_on if (cube, e) not in self._by_evidence}
+        score = float(self._found.ranking.score[i])
+        stale = memory.status is Status.SUPERSEDED
+        self.hits.append(Hit(memory, score, place + 1, cube, memory.text, self._why(i), stale=stale))
+
+    def _evidence(self, memory: Memory) -> tuple[str, ...]:
+        if not self._ask.merge_facts or memory.layer is not Layer.DERIVED:
+            return ()
+        return tuple(s.memory_id for s in memory.sources if s.memory_id)
+
+    def _why(self, i: int) -> dict[str, float]:
+        features = self._found.ranking.features
+        shares = {name: weight * float(features[name][i]) for name, weight in self._ask.recipe.weights.items()}
+        return {name: round(share, 4) for name, share in shares.items() if share}
+
+
+async def with_facts(hits: list[Hit], cubes: Mapping[str, CubeStore]) -> list[Hit]:
+    """Give each raw hit the current facts it is evidence of, and mark it stale when all it told was replaced."""
+    derived: dict[str, list[Memory]] = {}
+    for name, store in cubes.items():
+        mine = [h.id for h in hits if h.cube == name]
+        if not mine:
+            continue
+        links = await store.neighbors(mine, types=(EdgeType.DERIVED_FROM,), direction="in", limit=10_000)
+        found = await store.get(list({link.edge.src for link in links}), View(statuses=ANY_STATUS)) if links else []
+        by_id = {m.id: m for m in found if m.kind is not Kind.ENTITY}
+        for link in links:
+            if link.edge.src in by_id:
+                derived.setdefault(link.edge.dst, []).append(by_id[link.edge.src])
+    out = []
+    for hit in hits:
+        told = derived.get(hit.id, [])
+        current = tuple(m for m in told if m.status is Status.ACTIVE)
+        stale = bool(told) and not current and any(m.status is Status.SUPERSEDED for m in told)
+        out.append(replace(hit, facts=current, stale=hit.stale or stale))
+    return out
