@@ -5,6 +5,7 @@ Every verb names a user and works on one cube (the user's own by default), which
 
 from __future__ import annotations
 
+import builtins
 import contextlib
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from dataclasses import replace
@@ -315,7 +316,7 @@ class AsyncMemOS:
             await self._parts().background.catch_up(store)
             return await store.list(where, view=view, limit=limit, cursor=cursor, newest_first=newest_first)
 
-    async def history(self, id: str, *, user: str = DEFAULT_USER, cube: str | None = None) -> list[Version]:
+    async def history(self, id: str, *, user: str = DEFAULT_USER, cube: str | None = None) -> builtins.list[Version]:
         """Every version of a memory, oldest first, with who changed it, how, why and when."""
         async with self._cube(user, cube, "read") as (_, store):
             return await store.history(id)
@@ -332,7 +333,7 @@ class AsyncMemOS:
         known_at: When = None,
         user: str = DEFAULT_USER,
         cube: str | None = None,
-    ) -> list[Link]:
+    ) -> builtins.list[Link]:
         """Edges within `depth` hops of a memory, nearest first."""
         wanted = None if types is None else [_member(EdgeType, t, "edge type") for t in types]
         view = View(as_of=self._time(as_of), known_at=self._time(known_at))
@@ -366,7 +367,7 @@ class AsyncMemOS:
         """What is known of a cube the user may read. Raises NotFound."""
         return resolve(self._parts().registry, user, name, "read")
 
-    async def list_cubes(self, *, user: str = DEFAULT_USER) -> list[CubeInfo]:
+    async def list_cubes(self, *, user: str = DEFAULT_USER) -> builtins.list[CubeInfo]:
         """The cubes a user owns or was granted, by name."""
         return self._parts().registry.list(user)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.reading.cases import read
+from reading_cases import read
 
 FOUND: list[tuple[str, list[str]]] = [
     ('我叫王小明。', ['name:王小明']),

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from memos.memory.model import Kind
 from memos.reading.rules import read_message
-from tests.reading.cases import NOW, facts, say, shown
+from reading_cases import NOW, facts, say, shown
 
 
 def test_the_text_stands_on_its_own_in_the_third_person() -> None:

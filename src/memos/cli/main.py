@@ -18,6 +18,11 @@ from memos.errors import InvalidInput, MemosError
 
 _GLOBAL_VALUES = ("--home", "--user", "--cube", "--embedder")
 _GLOBAL_FLAGS = ("--json", "--debug")
+# Everything but RuntimeError, which is how typer ends a command.
+_BUGS = (
+    ArithmeticError, AssertionError, AttributeError, ImportError, LookupError, MemoryError, NameError, RecursionError,
+    TypeError, ValueError,
+)  # fmt: skip
 
 
 class Commands(TyperGroup):
@@ -41,7 +46,7 @@ class Commands(TyperGroup):
             if e.errno == errno.EPIPE:
                 raise
             _fail(ctx, e, "system", 1)
-        except (LookupError, ValueError, TypeError, AttributeError, AssertionError, ArithmeticError, ImportError) as e:
+        except _BUGS as e:
             _fail(ctx, e, "bug", 1)
 
 

@@ -29,20 +29,68 @@ def _ask(pattern: str) -> re.Pattern[str]:
 
 _IT_IS = r"(?:it['’]?s |it is |i['’]?m |i am |that['’]?s |sure[,!] |hi[,!] |well, |oh, |yes[,:] |yeah, )*"
 _QUESTIONS = (
-    _Question(_ask(r"\bwhat(?:['’]?s| is) your (?:first |full )?name\b|\bwhat (?:should|can|may|do) i call you\b|\bwho am i (?:speaking|talking) (?:to|with)\b|\bmay i (?:have|know) your name\b"),
-              _ask(_IT_IS + r"(?:my name(?: is|['’]s) |call me |just )?"), "name", "name", "be called {v}"),
-    _Question(_ask(r"\bwhere (?:do you live|are you (?:based|living|located))\b|\b(?:what|which) (?:city|town) (?:do you live|are you)\b"),
-              _ask(_IT_IS + r"(?:i live )?(?:in )?(?:the )?"), "place", "home", "live in {v}"),
-    _Question(_ask(r"\bwhat do you do(?: for (?:a living|work))?\s*\?|\bwhat(?:['’]?s| is) your (?:job|occupation|profession)\b"),
-              _ask(_IT_IS + r"(?:i work as )?(?:an? )?"), "job", "job", "be {a}{v}"),
-    _Question(_ask(r"\bare you allergic to anything\b|\bdo you have any (?:food )?allergies\b|\bwhat are you allergic to\b|\bany allergies\b"),
-              _ask(_IT_IS + r"(?:i['’]?m allergic to |allergic to |to |just |only )?"), "list", "allergy", "be allergic to {v}", single=False),
-)  # fmt: skip
-_NO = re.compile(r"\s*(?:no\b|nope|none|nothing|not?\b|never|i don|why|what|who|yes\s*[.!]?$|yeah\s*[.!]?$|sure\s*[.!]?$)", re.IGNORECASE)
+    _Question(
+        _ask(
+            r"\bwhat(?:['’]?s| is) your (?:first |full )?name\b|\bwhat (?:should|can|may|do) i call you\b"
+            r"|\bwho am i (?:speaking|talking) (?:to|with)\b|\bmay i (?:have|know) your name\b"
+        ),
+        _ask(_IT_IS + r"(?:my name(?: is|['’]s) |call me |just )?"),
+        "name",
+        "name",
+        "be called {v}",
+    ),
+    _Question(
+        _ask(
+            r"\bwhere (?:do you live|are you (?:based|living|located))\b|\b(?:what|which) (?:city|town)"
+            r" (?:do you live|are you)\b"
+        ),
+        _ask(_IT_IS + r"(?:i live )?(?:in )?(?:the )?"),
+        "place",
+        "home",
+        "live in {v}",
+    ),
+    _Question(
+        _ask(
+            r"\bwhat do you do(?: for (?:a living|work))?\s*\?|\bwhat(?:['’]?s| is) your (?:job|occupation"
+            r"|profession)\b"
+        ),
+        _ask(_IT_IS + r"(?:i work as )?(?:an? )?"),
+        "job",
+        "job",
+        "be {a}{v}",
+    ),
+    _Question(
+        _ask(
+            r"\bare you allergic to anything\b|\bdo you have any (?:food )?allergies\b|\bwhat are you"
+            r" allergic to\b|\bany allergies\b"
+        ),
+        _ask(_IT_IS + r"(?:i['’]?m allergic to |allergic to |to |just |only )?"),
+        "list",
+        "allergy",
+        "be allergic to {v}",
+        single=False,
+    ),
+)
+_NO = re.compile(
+    r"\s*(?:no\b|nope|none|nothing|not?\b|never|i don|why|what|who|yes\s*[.!]?$|yeah\s*[.!]?$|sure\s*[.!]?$)",
+    re.IGNORECASE,
+)
 _CHINESE = (
-    (re.compile(r"(?:你|您)(?:叫什么|的?名字|贵姓|怎么称呼)|怎么称呼(?:你|您)"), re.compile(r"(?:我叫|叫我|我是|叫)?(?P<v>[A-Za-z\u4e00-\u9fff]{2,10})[。!！]?$"), "name", "{s}叫{v}", "你好 您好 什么 不知道 不告诉你 秘密 为什么 保密 没有 随便"),
-    (re.compile(r"(?:你|您)(?:现在)?住(?:在)?(?:哪|什么地方|哪个城市)"), re.compile(r"(?:我?(?:现在)?住?在)?(?P<v>[\u4e00-\u9fff]{2,6})[。!！]?$"), "home_city", "{s}住在{v}", "不知道 不告诉你 秘密 为什么 保密 没有 随便 这里 家里"),
-)  # fmt: skip
+    (
+        re.compile(r"(?:你|您)(?:叫什么|的?名字|贵姓|怎么称呼)|怎么称呼(?:你|您)"),
+        re.compile(r"(?:我叫|叫我|我是|叫)?(?P<v>[A-Za-z\u4e00-\u9fff]{2,10})[。!！]?$"),
+        "name",
+        "{s}叫{v}",
+        "你好 您好 什么 不知道 不告诉你 秘密 为什么 保密 没有 随便",
+    ),
+    (
+        re.compile(r"(?:你|您)(?:现在)?住(?:在)?(?:哪|什么地方|哪个城市)"),
+        re.compile(r"(?:我?(?:现在)?住?在)?(?P<v>[\u4e00-\u9fff]{2,6})[。!！]?$"),
+        "home_city",
+        "{s}住在{v}",
+        "不知道 不告诉你 秘密 为什么 保密 没有 随便 这里 家里",
+    ),
+)
 
 
 def read_answer(scene: Scene, previous: Message) -> list[Finding]:
@@ -67,13 +115,20 @@ def _english(scene: Scene, asked: str) -> list[Finding]:
         at = lead.end() if lead else begin
         values = read(question.take, Place(scene.text, at, len(scene.text)))
         rest = scene.text[values[-1].end :].strip(" .!,:)😀🙂") if values else "none"
-        if rest and not re.fullmatch(r"(?:and you|thanks|thank you|please|nice to meet you|allerg\w+)", rest, re.IGNORECASE):
+        if rest and not re.fullmatch(
+            r"(?:and you|thanks|thank you|please|nice to meet you|allerg\w+)", rest, re.IGNORECASE
+        ):
             return []
         article = re.search(r"\b(an? )$", scene.text[begin:at], re.IGNORECASE)
         return [
             scene.finding(
                 Kind.PROFILE,
-                sentence(scene.who, conjugated(question.say.format(v=scene.text[v.start : v.end], a=article[1].lower() if article else ""))),
+                sentence(
+                    scene.who,
+                    conjugated(
+                        question.say.format(v=scene.text[v.start : v.end], a=article[1].lower() if article else "")
+                    ),
+                ),
                 f"home_{v.attribute}" if question.attribute == "home" else question.attribute,
                 (v.start, v.end),
                 (begin, v.end),
@@ -95,6 +150,14 @@ def _chinese(scene: Scene, asked: str) -> list[Finding]:
         if match is None or match["v"] in never.split():
             return []
         return [
-            scene.finding(Kind.PROFILE, say.format(s=scene.who, v=match["v"]) + "。", attribute, match.span("v"), (begin, match.end("v")), single=True, confidence=0.8)
+            scene.finding(
+                Kind.PROFILE,
+                say.format(s=scene.who, v=match["v"]) + "。",
+                attribute,
+                match.span("v"),
+                (begin, match.end("v")),
+                single=True,
+                confidence=0.8,
+            )
         ]
     return []

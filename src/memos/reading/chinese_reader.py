@@ -15,17 +15,26 @@ from memos.reading.scene import Scene
 from memos.text.dates import DateMention
 from memos.text.name_lists import CHINESE_COUNTRIES, CHINESE_PLACES, PLACES
 
+_LONGEST = 1_500
 _CLAUSE = re.compile(r"[^，。！？；!?;\n]+")
 _FILLER = re.compile(
-    r"(?:其实|而且|但是|但|然后|嗯|哦|啊|对了|另外|还有|因为|所以|不过|是的|没错|你好|您好|大家好|嗨|哈喽|那个|现在|目前|最近|总之|顺便说一下|顺便|说实话|老实说|更正一下|更正|不对|不是|后来|于是|并且|同时|平时|我是说"
+    r"(?:其实|而且|但是|但|然后|嗯|哦|啊|对了|另外|还有|因为|所以|不过|是的|没错|你好|您好|大家好|嗨|哈喽"
+    r"|那个|现在|目前|最近|总之|顺便说一下|顺便|说实话|老实说|更正一下|更正|不对|不是|后来|于是|并且|同时|平时|我是说"
     r"|请记住|记住|记一下|谢谢|好的|好|嘿|哎|唉|小时候|[,， 、])*"
 )
 _REPORT = re.compile(r"(?:他|她|你|他们|她们|有人|[\u4e00-\u9fff]{1,3})(?:说|问|觉得|认为|告诉我|写道|以为)[：:，, ]?$")
 _PLACE_TAIL = re.compile(r"(?:省|市|区|县|路|街|镇|国|州|岛|村|城|湾|山|港)$")
-_NO_PLACE = re.compile(r"公司|学校|医院|宿舍|家|酒店|房子|公寓|楼|附近|一起|外面|里|上|下|这|那|农村|城里|国外|海边|乡下|市中心|市区|郊区|学生")
-_NO_NAME = frozenset("什么 怎么 做 他 她 你 我 不 了 车 停 外卖 一声 妈妈 爸爸 老师 大家 起床 人 出租车 医生 学生 中国人".split())
+_NO_PLACE = re.compile(
+    r"公司|学校|医院|宿舍|家|酒店|房子|公寓|楼|附近|一起|外面|里|上|下|这|那|农村|城里|国外|海边|乡下|市中心"
+    r"|市区|郊区|学生"
+)
+_NO_NAME = frozenset(
+    "什么 怎么 做 他 她 你 我 不 了 车 停 外卖 一声 妈妈 爸爸 老师 大家 起床 人 出租车 医生 学生 中国人".split()
+)
 _NO_POSSESSED = re.compile(
-    r"^(?:意思|想法|问题|观点|看法|建议|错|天|心|目标|梦想|爱|人|事|话|朋友|同事|老师|最爱|感觉|生活|世界|理想|愿望|原则|态度|心情|经验|理解|答案|工作|职业|家|孩子|家人|父母|意见|回答|重点|东西|确|是|.*(?:妈|爸|哥|姐|弟|妹|儿|友|婆|公|子|生))$"
+    r"^(?:意思|想法|问题|观点|看法|建议|错|天|心|目标|梦想|爱|人|事|话|朋友|同事|老师|最爱|感觉|生活|世界"
+    r"|理想|愿望|原则|态度|心情|经验|理解|答案|工作|职业|家|孩子|家人|父母|意见|回答|重点|东西|确|是|.*(?:妈"
+    r"|爸|哥|姐|弟|妹|儿|友|婆|公|子|生))$"
 )
 _PLAIN = re.compile(r"\d|[A-Za-z]{2}|[红黄蓝绿黑白灰紫粉橙银金]色|《|楼|号|室|区|路|街|层|桌")
 
@@ -35,7 +44,11 @@ def read_chinese(scene: Scene, *, own: bool) -> list[Finding]:
     foreign = foreign_spans(scene.text)
     found: list[Finding] = []
     for piece in sentences(scene.text):
-        if inside(piece.start, foreign) or not re.search("[\u4e00-\u9fff]", scene.text[piece.start : piece.end]):
+        if (
+            piece.end - piece.start > _LONGEST
+            or inside(piece.start, foreign)
+            or not re.search("[\u4e00-\u9fff]", scene.text[piece.start : piece.end])
+        ):
             continue
         unreal = UNREAL.search(scene.text, piece.start, piece.end)
         for clause in _CLAUSE.finditer(scene.text, piece.start, piece.end):
@@ -91,7 +104,9 @@ class _Clause:
                     at += 1
         return at
 
-    def _match(self, rules: tuple[ClauseRule, ...], at: int, start: int, who: str, subject: str, kin: str = "") -> Iterator[Finding]:
+    def _match(
+        self, rules: tuple[ClauseRule, ...], at: int, start: int, who: str, subject: str, kin: str = ""
+    ) -> Iterator[Finding]:
         for rule in rules:
             match = rule.pattern.match(self.text, at, self.stop)
             if match is None or match.start("v") >= self.end:
@@ -101,7 +116,9 @@ class _Clause:
                 yield from made
                 return
 
-    def _findings(self, rule: ClauseRule, match: re.Match[str], start: int, who: str, subject: str, kin: str) -> Iterator[Finding]:
+    def _findings(
+        self, rule: ClauseRule, match: re.Match[str], start: int, who: str, subject: str, kin: str
+    ) -> Iterator[Finding]:
         x = match.groupdict().get("x") or ""
         for begin, end in self._values(rule.take, match):
             value = self.text[begin:end]
@@ -110,7 +127,11 @@ class _Clause:
             negated = "negated" in rule.flags or ("denied" in rule.flags and not ended)
             say = rule.say.replace("不再", "不", 1) if "denied" in rule.flags and negated else rule.say
             if attribute == "died":
-                attribute, ended, begin, end = chinese.KIN.get(kin, "relative"), True, *(self._kin_span if begin == end else (begin, end))
+                attribute, ended, begin, end = (
+                    chinese.KIN.get(kin, "relative"),
+                    True,
+                    *(self._kin_span if begin == end else (begin, end)),
+                )
             mention = self._date(start, max(end, self.end))
             yield self.scene.finding(
                 rule.kind,
@@ -134,13 +155,25 @@ class _Clause:
             return chinese.KIN.get(kin, "relative")
         if rule.attribute.startswith("kin:"):
             return chinese.KIN.get(x, "relative")
-        return {"吃": "eats", "喝": "drinks", "抽": "smokes"}.get(x, x) if rule.attribute == "{x}" else rule.attribute.format(x=x)
+        return (
+            {"吃": "eats", "喝": "drinks", "抽": "smokes"}.get(x, x)
+            if rule.attribute == "{x}"
+            else rule.attribute.format(x=x)
+        )
 
-    def _valid(self, rule: ClauseRule, mention: DateMention | None, ended: bool) -> tuple[datetime | None, datetime | None]:
+    def _valid(
+        self, rule: ClauseRule, mention: DateMention | None, ended: bool
+    ) -> tuple[datetime | None, datetime | None]:
         if ended:
             return None, mention.from_ if mention and mention.to <= self.scene.now else self.scene.now
-        starts = "starts" in rule.flags or (mention is not None and mention.precision == "range" and "since" in rule.flags)
-        return (mention.from_, None) if starts and mention is not None and mention.from_ <= self.scene.now else (None, None)
+        starts = "starts" in rule.flags or (
+            mention is not None and mention.precision == "range" and "since" in rule.flags
+        )
+        return (
+            (mention.from_, None)
+            if starts and mention is not None and mention.from_ <= self.scene.now
+            else (None, None)
+        )
 
     def _date(self, start: int, end: int) -> DateMention | None:
         return next(iter(self.scene.dates_in(self.start, end)), None)
@@ -155,22 +188,44 @@ class _Clause:
             return []
         match take:
             case "place":
-                known = value in CHINESE_PLACES or value in PLACES or _PLACE_TAIL.search(value) or value[:2] in CHINESE_PLACES
+                known = (
+                    value in CHINESE_PLACES
+                    or value in PLACES
+                    or _PLACE_TAIL.search(value)
+                    or value[:2] in CHINESE_PLACES
+                )
                 return [(start, end)] if known or (_NO_PLACE.search(value) is None and 1 < len(value) < 6) else []
             case "known_place":
                 return [(start, end)] if value in CHINESE_PLACES or value in PLACES or _PLACE_TAIL.search(value) else []
             case "name":
                 return [] if value in _NO_NAME or re.search(r"[的了吗呢是在我你他她]", value) else [(start, end)]
             case "organisation":
-                return [] if re.search(r"^(?:家|外面|努力|认真|拼命|好好|专心|安心|辛苦|忙|线|国外|海外|外地|本地|办公室|公司|那里|这里|学校|医院|银行|工厂|一家)", value) or "一家" in value else [(start, end)]
+                return (
+                    []
+                    if re.search(
+                        r"^(?:家|外面|努力|认真|拼命|好好|专心|安心|辛苦|忙|线|国外|海外|外地|本地|办公室"
+                        r"|公司|那里|这里|学校|医院|银行|工厂|一家)",
+                        value,
+                    )
+                    or "一家" in value
+                    else [(start, end)]
+                )
             case "list" | "liked_list":
                 return self._items(start, end)
             case "liked":
                 return [] if len(value) > 16 or value[0] in "你他她它这那" else [(start, end)]
             case "food":
-                return [] if len(value) > 8 or value[0] in "了下到完得惯起饱" or value in ("饭", "苦", "醋", "亏", "消") else [(start, end)]
+                return (
+                    []
+                    if len(value) > 8 or value[0] in "了下到完得惯起饱" or value in ("饭", "苦", "醋", "亏", "消")
+                    else [(start, end)]
+                )
             case "habit":
-                return [] if len(value) < 2 or re.search(r"觉得|知道|认为|想|说|记得|明白|会忘|忘", value) else [(start, end)]
+                return (
+                    []
+                    if len(value) < 2 or re.search(r"觉得|知道|认为|想|说|记得|明白|会忘|忘", value)
+                    else [(start, end)]
+                )
             case "possessed":
                 noun = match["x"]
                 return [] if _NO_POSSESSED.match(noun) or not _PLAIN.search(value) else [(start, end)]
@@ -227,7 +282,9 @@ class _Clause:
 
     def requested(self, *, asks: bool) -> list[Finding]:
         """提醒我…, 以后请用中文回答."""
-        if self.scene.message.role != "user" or not re.compile("我|请|以后|今后|麻烦|从现在").search(self.text, self.start, self.end):
+        if self.scene.message.role != "user" or not re.compile("我|请|以后|今后|麻烦|从现在").search(
+            self.text, self.start, self.end
+        ):
             return []
         at = self._begin(self.start)
         for rule in chinese.REQUESTS:
@@ -235,11 +292,17 @@ class _Clause:
             if match is None or (asks and "remind" not in rule.flags):
                 continue
             value = self.text[slice(*match.span("v"))]
-            if "remind" in rule.flags and (match[0].startswith("叫") or "叫我" in match[0][: match.start("v") - match.start()]) and "提醒" not in match[0]:
+            if (
+                "remind" in rule.flags
+                and (match[0].startswith("叫") or "叫我" in match[0][: match.start("v") - match.start()])
+                and "提醒" not in match[0]
+            ):
                 continue
             due = None
             if "due" in rule.flags:
-                due = next(((m.from_, m.to) for m in self.scene.dates_in(self.start, self.end) if m.to > self.scene.now), None)
+                due = next(
+                    ((m.from_, m.to) for m in self.scene.dates_in(self.start, self.end) if m.to > self.scene.now), None
+                )
             return [
                 self.scene.finding(
                     rule.kind,
@@ -261,7 +324,16 @@ class _Clause:
         if match is None or not chinese.STATED_NOUNS.search(match["s"]) or match["s"][0] in "我你他她它这那":
             return []
         return [
-            self.scene.finding(Kind.FACT, f"{match['s']}是{match['v']}。", "is", match.span("v"), match.span(), subject=match["s"].strip(), single=True, confidence=0.85)
+            self.scene.finding(
+                Kind.FACT,
+                f"{match['s']}是{match['v']}。",
+                "is",
+                match.span("v"),
+                match.span(),
+                subject=match["s"].strip(),
+                single=True,
+                confidence=0.85,
+            )
         ]
 
 

@@ -6,35 +6,54 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-_SENTENCE = re.compile(r"[^.!?。！？\n]*(?:\.(?=\w)[^.!?。！？\n]*)*(?:(?:[.!?。！？…]+[\"”’')]*(?=\s|$|[\u4e00-\u9fff])|\n|[。！？])|[.!?]|$)")
+_SENTENCE = re.compile(
+    r"[^.!?。！？\n]*(?:\.(?=\w)[^.!?。！？\n]*)*(?:(?:[.!?。！？…]+[\"”’')]*(?=\s|$|[\u4e00-\u9fff])|\n"
+    r"|[。！？])|[.!?]|$)"
+)
 _ABBREVIATION = re.compile(r"(?:\b(?:Dr|Mr|Mrs|Ms|Prof|St|Inc|Corp|Ltd|vs|etc|e\.g|i\.e|No|approx|Jr|Sr)|\b[A-Z])\.$")
-_QUOTED = re.compile(r"“[^”\n]{0,2000}(?:”|$)|\"[^\"\n]{0,2000}\"|«[^»\n]{0,2000}»|「[^」\n]{0,2000}」|```.*?(?:```|\Z)|`[^`\n]{1,500}`|^>[^\n]*", re.DOTALL | re.MULTILINE)
+_QUOTED = re.compile(
+    r"“[^”\n]{0,2000}(?:”|$)|\"[^\"\n]{0,2000}\"|«[^»\n]{0,2000}»|「[^」\n]{0,2000}」|```.*?(?:```|\Z)"
+    r"|`[^`\n]{1,500}`|^>[^\n]*",
+    re.DOTALL | re.MULTILINE,
+)
 _TASK = re.compile(
-    r"^\s*(?:please |can you |could you |help me )*(?:translate|rewrite|rephrase|proofread|summari[sz]e|paraphrase|correct|edit"
+    r"^\s*(?:please |can you |could you |help me )*(?:translate|rewrite|rephrase|proofread|summari[sz]e"
+    r"|paraphrase|correct|edit"
     r"|fix|improve|write|draft|compose|complete|continue|classify|analy[sz]e|extract|polish|shorten)\b[^\n:]{0,100}:"
     r"|^\s*(?:请|帮我|麻烦)*(?:翻译|改写|润色|总结|修改|校对|续写|写|概括)[^\n：:]{0,40}[：:]",
     re.IGNORECASE,
 )
 _QUESTION_WORD = re.compile(
-    r"\s*(?:(?:so|and|but|hey|ok|well|now|also|oh|hi|hello|wait|please)[, ]+)*(?:what|where|who|whom|whose|how|which|when|why|do|does|did|is"
+    r"\s*(?:(?:so|and|but|hey|ok|well|now|also|oh|hi|hello|wait|please)[, ]+)*(?:what|where|who|whom|whose"
+    r"|how|which|when|why|do|does|did|is"
     r"|are|am|was|were|can|could|will|would|should|shall|have|has|had|may|might)(?:n't)?\b",
     re.IGNORECASE,
 )
 _TAIL_QUESTION = re.compile(
-    r"[,;:—–-]\s*(?:(?:so|and|but|or)\s+)?(?:what|where|who|how|which|when|why|do|does|did|is|are|can|could|will|would|should|have"
-    r"|any|right|you know|ok|okay)\b|\b(?:and|but|so) (?:what|where|who|how|which|do you|are you|is there|can you|could you|will you)\b",
+    r"[,;:—–-]\s*(?:(?:so|and|but|or)\s+)?(?:what|where|who|how|which|when|why|do|does|did|is|are|can|could"
+    r"|will|would|should|have"
+    r"|any|right|you know|ok|okay)\b|\b(?:and|but|so) (?:what|where|who|how|which|do you|are you|is there"
+    r"|can you|could you|will you)\b",
     re.IGNORECASE,
 )
-_CJK_QUESTION = re.compile(r"[?？]\s*$|吗[?？。！!\s]*$|什么|哪[里儿个些]|谁|怎么|怎样|为何|多少|几岁|几点|是不是|有没有|能不能|会不会|呢[?？\s]*$")
+_CJK_QUESTION = re.compile(
+    r"[?？]\s*$|吗[?？。！!\s]*$|什么|哪[里儿个些]|谁|怎么|怎样|为何|多少|几岁|几点|是不是|有没有|能不能"
+    r"|会不会|呢[?？\s]*$"
+)
 UNREAL = re.compile(
-    r"\b(?:if|wish|wished|unless|imagine|suppose|supposing|pretend|whether|hypothetically|as though|what if|in case|wonder|wondering"
-    r"|maybe|perhaps|possibly|dream|dreamt|dreamed|for example|for instance|e\.g|let's say|once upon|in theory|kidding|joking"
-    r"|almost|nearly|thought|would|might|(?-i:may)|could)\b|['’]d\b|\bnot sure\b|如果|要是|假如|假设|万一|希望|也许|可能|或许|的话|以为|梦见|梦到|幻想|开玩笑|想象",
+    r"\b(?:if|wish|wished|unless|imagine|suppose|supposing|pretend|whether|hypothetically|as though|what if"
+    r"|in case|wonder|wondering"
+    r"|maybe|perhaps|possibly|dream|dreamt|dreamed|for example|for instance|e\.g|let's say|once upon|in"
+    r" theory|kidding|joking"
+    r"|almost|nearly|thought|would|might|(?-i:may)|could)\b|['’]d\b|\bnot sure\b|如果|要是|假如|假设|万一"
+    r"|希望|也许|可能|或许|的话|以为|梦见|梦到|幻想|开玩笑|想象",
     re.IGNORECASE,
 )
 REPORTED = re.compile(
-    r"\b(?:he|she|they|you|it|who|someone|everyone|people|[A-Z]\w+|\w+ (?:mom|dad|friend|boss|brother|sister|teacher))(?:['’]s)? "
-    r"(?:\w+ )?(?:said|says|say|told|tells|asked|asks|wrote|writes|claimed|claims|thinks|think|believes|believe|assumes|insists|goes|like)\b"
+    r"\b(?:he|she|they|you|it|who|someone|everyone|people|[A-Z]\w+|\w+ (?:mom|dad|friend|boss|brother|sister"
+    r"|teacher))(?:['’]s)? "
+    r"(?:\w+ )?(?:said|says|say|told|tells|asked|asks|wrote|writes|claimed|claims|thinks|think|believes"
+    r"|believe|assumes|insists|goes|like)\b"
     r"[^,:;]{0,30}[,:]?\s*(?:that\s+)?$|\b(?:quote|says|reads|lyrics?|song goes)\s*[,:]\s*$"
 )
 

@@ -1,6 +1,6 @@
-"""English patterns as data: what verbs say about their subject, what possessions are called, who is kin.
+"""English patterns as data: vocabulary, who is kin, what possessions are called, requests and turned sentences.
 
-Read by `english_reader`; nothing here acts.
+What verbs say is in `english_verbs`. Read by `english_reader`; nothing here acts.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 
 from memos.memory.model import Kind
-from memos.reading.patterns import FUTURE, NOW, PAST, PERFECT, PRESENT, PROGRESSIVE, ClauseRule, VerbRule, flags, words
+from memos.reading.patterns import ClauseRule, flags, words
 
 # --- vocabulary -----------------------------------------------------------------------------------
 
@@ -31,21 +31,35 @@ JOBS = words(
     watchmaker welder writer zookeeper student pensioner retiree
     """
 )
-PETS = words("dog cat puppy kitten pup parrot hamster rabbit bunny horse pony turtle tortoise lizard snake goldfish "
-             "guinea-pig budgie canary ferret gecko chinchilla pet")  # fmt: skip
-DEVICES = words("phone iphone laptop macbook computer pc desktop tablet ipad kindle camera printer monitor headphones watch smartwatch tv "
-                "television router console playstation xbox thinkpad drone e-reader keyboard")  # fmt: skip
-VEHICLES = words("car truck van bike bicycle motorbike motorcycle scooter suv pickup tesla prius toyota honda volvo ford subaru bmw "
-                 "audi mazda nissan volkswagen boat campervan rv jeep civic corolla")  # fmt: skip
-DIETS = r"vegan|vegetarian|pescatarian|lactose[- ]intolerant|gluten[- ]free|gluten[- ]intolerant|celiac|coeliac|keto|kosher|halal|flexitarian"
-CONDITIONS = words("diabetes asthma arthritis adhd migraines epilepsy hypertension insomnia eczema anxiety depression celiac "
-                   "coeliac tinnitus scoliosis dyslexia")  # fmt: skip
+PETS = words(
+    "dog cat puppy kitten pup parrot hamster rabbit bunny horse pony turtle tortoise lizard snake goldfish "
+    "guinea-pig budgie canary ferret gecko chinchilla pet"
+)
+DEVICES = words(
+    "phone iphone laptop macbook computer pc desktop tablet ipad kindle camera printer monitor headphones"
+    " watch smartwatch tv "
+    "television router console playstation xbox thinkpad drone e-reader keyboard"
+)
+VEHICLES = words(
+    "car truck van bike bicycle motorbike motorcycle scooter suv pickup tesla prius toyota honda volvo ford subaru bmw "
+    "audi mazda nissan volkswagen boat campervan rv jeep civic corolla"
+)
+DIETS = (
+    r"vegan|vegetarian|pescatarian|lactose[- ]intolerant|gluten[- ]free|gluten[- ]intolerant|celiac"
+    r"|coeliac|keto|kosher|halal|flexitarian"
+)
+CONDITIONS = words(
+    "diabetes asthma arthritis adhd migraines epilepsy hypertension insomnia eczema anxiety depression celiac "
+    "coeliac tinnitus scoliosis dyslexia"
+)
 INSTRUMENTS = (
-    r"piano|guitar|violin|cello|drums|flute|clarinet|saxophone|trumpet|ukulele|harp|bass|banjo|lute|accordion|keyboard|organ|viola"
+    r"piano|guitar|violin|cello|drums|flute|clarinet|saxophone|trumpet|ukulele|harp|bass|banjo|lute"
+    r"|accordion|keyboard|organ|viola"
     r"|trombone|harmonica"
 )
 SPORTS = (
-    r"tennis|football|soccer|basketball|volleyball|badminton|golf|chess|hockey|cricket|rugby|squash|baseball|handball|poker"
+    r"tennis|football|soccer|basketball|volleyball|badminton|golf|chess|hockey|cricket|rugby|squash|baseball"
+    r"|handball|poker"
     r"|table tennis|ping[- ]pong|video games|board games"
 )
 
@@ -53,191 +67,57 @@ KIN: Mapping[str, str] = {
     **dict.fromkeys(("wife", "husband", "spouse", "fiance", "fiancé", "fiancee", "fiancée", "partner"), "spouse"),
     **dict.fromkeys(("girlfriend", "boyfriend"), "partner"),
     **dict.fromkeys(("mother", "father", "mom", "mum", "dad", "mommy", "daddy", "stepmother", "stepfather"), "parent"),
-    **dict.fromkeys(("brother", "sister", "twin", "twin brother", "twin sister", "stepbrother", "stepsister"), "sibling"),
+    **dict.fromkeys(
+        ("brother", "sister", "twin", "twin brother", "twin sister", "stepbrother", "stepsister"), "sibling"
+    ),
     **dict.fromkeys(("son", "daughter", "child", "kid", "baby", "stepson", "stepdaughter", "toddler"), "child"),
-    **dict.fromkeys(("grandmother", "grandfather", "grandma", "grandpa", "granny", "aunt", "uncle", "cousin", "niece", "nephew", "grandson",
-                     "granddaughter", "mother-in-law", "father-in-law", "brother-in-law", "sister-in-law"), "relative"),
+    **dict.fromkeys(
+        (
+            "grandmother",
+            "grandfather",
+            "grandma",
+            "grandpa",
+            "granny",
+            "aunt",
+            "uncle",
+            "cousin",
+            "niece",
+            "nephew",
+            "grandson",
+            "granddaughter",
+            "mother-in-law",
+            "father-in-law",
+            "brother-in-law",
+            "sister-in-law",
+        ),
+        "relative",
+    ),
     **dict.fromkeys(("friend", "best friend", "buddy", "roommate", "flatmate", "neighbor", "neighbour"), "friend"),
-    **dict.fromkeys(("boss", "manager", "colleague", "coworker", "co-worker", "teacher", "doctor", "dentist", "therapist",
-                     "landlord", "mentor", "coach", "supervisor", "assistant"), "contact"),
+    **dict.fromkeys(
+        (
+            "boss",
+            "manager",
+            "colleague",
+            "coworker",
+            "co-worker",
+            "teacher",
+            "doctor",
+            "dentist",
+            "therapist",
+            "landlord",
+            "mentor",
+            "coach",
+            "supervisor",
+            "assistant",
+        ),
+        "contact",
+    ),
     **dict.fromkeys(sorted(PETS), "pet"),
     "guinea pig": "pet",
-}  # fmt: skip
-SINGLE_KIN = frozenset({"wife", "husband", "spouse", "mother", "father", "mom", "mum", "dad", "partner", "fiancé", "fiancée", "boss"})
-
-# --- what verbs say -------------------------------------------------------------------------------
-
-
-def _lead(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern, re.IGNORECASE)
-
-
-_HERE = r"(?:(?:here|there|alone|together|now|currently|right now|both) )*"
-_WITH = r"(?:with (?:my|our|his|her|their) [\w' -]{2,30}? )?"
-_ANY = frozenset({PRESENT, PROGRESSIVE, PERFECT, PAST})
-_HISTORY = frozenset({PAST, PERFECT})
-_P = frozenset({PRESENT})
-_LIKE = (
-    VerbRule(_lead(r""), "liked", "likes", "like {v}", Kind.PREFERENCE, tenses=_P, opposite="dislikes", we=False),
+}
+SINGLE_KIN = frozenset(
+    {"wife", "husband", "spouse", "mother", "father", "mom", "mum", "dad", "partner", "fiancé", "fiancée", "boss"}
 )
-_DISLIKE = (VerbRule(_lead(r""), "liked", "dislikes", "dislike {v}", Kind.PREFERENCE, tenses=_P, polarity="-"),)
-_AT = r"(?:(?:full[- ]time|part[- ]time|remotely|currently|now|right now|from home|on \w+) )*"
-_AS = r"(?:as (?:an? |the )?[\w /-]{2,40}? )?"
-_NEW = r"(?:(?:a|an|the|my|our|this|some|new|brand[- ]new|used|second-hand|old|cute|little|rescue|adorable|sweet) )*"
-_PET_NAMES = (
-    rf"(?:(?:an?|the|this|two|three|another|{_NEW}) ?)*(?:[\w-]+ ){{0,2}}?(?:{'|'.join(sorted(PETS))}|dogs|cats|kittens|puppies|guinea pigs?)"
-    r",? (?:(?:who is |who's |that is |that we |we |and (?:I|we) |I )?(?:called|named|call|name|calling)(?: (?:it|him|her|them))?) "
-)
-
-VERBS: Mapping[str, tuple[VerbRule, ...]] = {
-    "live": (
-        VerbRule(_lead(rf"{_HERE}{_WITH}{_HERE}in (?:the (?:(?:city|town|village|suburbs?) of )?)?"), "place", "home", "live in {v}", Kind.PROFILE,
-                 single=True, confidence=0.95, we=True, starts=True),
-        VerbRule(_lead(rf"{_HERE}at "), "address", "address", "live at {v}", Kind.PROFILE, single=True, confidence=0.9, we=True),
-    ),
-    "reside": (VerbRule(_lead(r"in "), "place", "home", "live in {v}", Kind.PROFILE, single=True, we=True),),
-    "move": (
-        VerbRule(_lead(r"(?:(?:back|over|out|here|house|away|all the way|again|just|recently|permanently|together|home|in) )*(?:from [\w' ,]{2,30}? )?to (?:the )?(?:city of )?"),
-                 "place", "home", "live in {v}", Kind.PROFILE, single=True, confidence=0.9, tenses=_HISTORY, historic=True, starts=True, we=True),
-        VerbRule(_lead(r"(?:(?:away|out|here|over|back|all the way|recently) )*(?:to [A-Z][\w' ,]{2,30}? )?(?:from|of|out of) "), "known_place", "home", "live in {v}", Kind.PROFILE,
-                 confidence=0.8, tenses=_HISTORY, ends=True, we=True),
-    ),
-    "relocate": (VerbRule(_lead(r"(?:from [\w' ,]{2,30}? )?to "), "place", "home", "live in {v}", Kind.PROFILE, single=True,
-                          tenses=_HISTORY, historic=True, starts=True, we=True),),
-    "settle": (VerbRule(_lead(r"(?:down )?in "), "place", "home", "live in {v}", Kind.PROFILE, single=True, confidence=0.8,
-                        tenses=_HISTORY, historic=True, starts=True, we=True),),
-    "grow": (VerbRule(_lead(r"up (?:in|near|on) (?:the )?"), "place", "hometown", "grow up in {v}", Kind.PROFILE, tenses=_HISTORY,
-                      historic=True, sure_past=True),),
-    "work": (
-        VerbRule(_lead(rf"{_AT}{_AS}{_AT}(?:at|for|with) (?:the )?"), "organisation", "employer", "work at {v}", Kind.PROFILE,
-                 single=True, starts=True, confidence=0.92),
-        VerbRule(_lead(rf"{_AT}as (?:an? |the )?"), "job", "job", "work as {v}", Kind.PROFILE, single=True, starts=True),
-    ),
-    "intern": (VerbRule(_lead(r"(?:at|for|with) "), "organisation", "employer", "intern at {v}", Kind.PROFILE),),
-    "volunteer": (VerbRule(_lead(r"(?:\w+ )?(?:at|for|with) (?:the |a |an )?"), "place_of_help", "volunteers at", "volunteer at {v}", Kind.FACT, confidence=0.85,
-                           tenses=NOW | {PERFECT}),),
-    "join": (VerbRule(_lead(r""), "organisation", "employer", "work at {v}", Kind.PROFILE, single=True, confidence=0.7,
-                      tenses=_HISTORY, historic=True, starts=True),),
-    "start": (
-        VerbRule(_lead(r"(?:working |my new job |a new job |a job |my job |my new role |a new role )(?:at|with|for) (?:the )?"), "organisation", "employer", "work at {v}",
-                 Kind.PROFILE, single=True, tenses=_HISTORY, historic=True, starts=True),
-        VerbRule(_lead(r"(?:working |a new job |a job |my new job )as (?:an? |the )?"), "job", "job", "work as {v}", Kind.PROFILE, single=True,
-                 tenses=_HISTORY, historic=True, starts=True),
-    ),
-    "quit": (
-        VerbRule(_lead(r"(?:my |the )?(?:job|work|position|role) (?:at|with|in|as) (?:the |an? )?"), "organisation", "employer", "work at {v}", Kind.PROFILE, tenses=_HISTORY, ends=True),
-        VerbRule(_lead(r"my (?:old |current |day )?(?=job\b)"), "word", "employer", "have {p} {v}", Kind.PROFILE, tenses=_HISTORY, ends=True, confidence=0.8, kin=False),
-    ),
-    "leave": (
-        VerbRule(_lead(r"(?:my |the )?(?:old )?(?:job|position|role|post) (?:at|with) (?:the )?"), "organisation", "employer", "work at {v}", Kind.PROFILE, tenses=_HISTORY, ends=True),
-        VerbRule(_lead(r""), "company", "employer", "work at {v}", Kind.PROFILE, tenses=_HISTORY, ends=True, confidence=0.75),
-    ),
-    "lose": (VerbRule(_lead(r"(?:my |the )(?:old )?(?:job|position|role) (?:at|with) (?:the )?"), "organisation", "employer", "work at {v}", Kind.PROFILE, tenses=_HISTORY, ends=True),
-             VerbRule(_lead(r"my (?:old |current )?(?=job\b)"), "word", "employer", "have {p} {v}", Kind.PROFILE, tenses=_HISTORY, ends=True, confidence=0.85, kin=False),),
-    "retire": (VerbRule(_lead(r"from (?:my job (?:at|with) )?(?:the )?"), "organisation", "employer", "work at {v}", Kind.PROFILE, tenses=_HISTORY, ends=True),),
-    "study": (
-        VerbRule(_lead(r"(?:[\w ]{2,30}? )?(?:at|in) (?:the )?"), "school", "school", "study at {v}", Kind.PROFILE, single=True, starts=True),
-        VerbRule(_lead(r""), "subject", "field of study", "study {v}", Kind.PROFILE, tenses=NOW, confidence=0.85),
-    ),
-    "attend": (VerbRule(_lead(r"(?:the )?"), "school", "school", "attend {v}", Kind.PROFILE, single=True, starts=True, confidence=0.8, tenses=frozenset({PRESENT})),),
-    "go": (
-        VerbRule(_lead(r"to (?:the )?"), "school", "school", "go to {v}", Kind.PROFILE, single=True, confidence=0.8, tenses=_P),
-        VerbRule(_lead(r"by (?:the name (?:of )?)?"), "name", "name", "go by {v}", Kind.PROFILE, single=True, tenses=_P, kin=False),
-    ),
-    "graduate": (VerbRule(_lead(r"(?:\w+ )?from (?:the )?"), "school", "school", "graduate from {v}", Kind.PROFILE, tenses=_HISTORY, historic=True, sure_past=True),),
-    "speak": (VerbRule(_lead(r"(?:fluent |some |a bit of |a little |good |basic |native |both |decent )?"), "languages", "language", "speak {v}", Kind.PROFILE, tenses=_P),),
-    "learn": (VerbRule(_lead(r"(?:to speak |how to speak |some )?"), "languages", "learning", "be learning {v}", Kind.FACT,
-                       tenses=frozenset({PROGRESSIVE})),),
-    "have": (
-        VerbRule(_lead(_PET_NAMES), "names", "pet", "have a pet named {v}", Kind.PROFILE, tenses=_ANY, we=True),
-        VerbRule(_lead(r"(?:an? |one |two |three |\d )?(?:\w+ )?(?:sons?|daughters?|kids?|child|children|boys?|girls?|baby|twins),? (?:called|named) "), "names", "child", "have a child named {v}",
-                 Kind.PROFILE, tenses=_P, we=True),
-        VerbRule(_lead(r"(?:an? )?(?:\w+ )?(?:brother|sister),? (?:called|named) "), "names", "sibling", "have a sibling named {v}", Kind.PROFILE, tenses=_P),
-        VerbRule(_lead(r"(?:an? )?(?:\w+ )?(?:friend|buddy),? (?:called|named) "), "names", "friend", "have a friend named {v}", Kind.PROFILE, tenses=_P),
-        VerbRule(_lead(r""), "counted_kin", "", "have {v}", Kind.PROFILE, tenses=_P, confidence=0.85, we=True),
-        VerbRule(_lead(r"(?:an? )?(?:severe |bad |mild |serious |strong )?allerg(?:y|ies) to "), "list", "allergy", "be allergic to {v}", Kind.PROFILE, confidence=0.95, tenses=_P),
-        VerbRule(_lead(r"(?:an? )?(?:severe |bad |mild |serious |strong |nasty )?(?=[\w ]+? allerg(?:y|ies)\b)"), "before_allergy", "allergy", "be allergic to {v}", Kind.PROFILE, confidence=0.92, tenses=_P),
-        VerbRule(_lead(r"(?:type [12] |mild |severe |chronic |bad )?"), "condition", "condition", "have {v}", Kind.PROFILE, tenses=_P),
-        VerbRule(_lead(_NEW), "device", "", "have {v}", Kind.FACT, tenses=_P, confidence=0.8, we=True),
-    ),
-    "get": (
-        VerbRule(_lead(_PET_NAMES), "names", "pet", "have a pet named {v}", Kind.PROFILE, tenses=_HISTORY, historic=True, starts=True, we=True),
-        VerbRule(_lead(r"(?:me |myself |ourselves |us )?(?:a |an |my |our )(?:brand[- ])?new "), "device", "", "have {v}", Kind.FACT, tenses=_HISTORY, historic=True, starts=True, confidence=0.8, we=True),
-        VerbRule(_lead(r"(?:a |the |my )?(?:new )?(?:job|position|role) (?:at|with) (?:the )?"), "organisation", "employer", "work at {v}", Kind.PROFILE, single=True, tenses=_HISTORY, historic=True, starts=True, confidence=0.8),
-        VerbRule(_lead(r"(?:fired|laid off|let go) (?:by|from) (?:my job at )?(?:the )?"), "organisation", "employer", "work at {v}", Kind.PROFILE, tenses=_HISTORY, ends=True),
-        VerbRule(_lead(r"(?=(?:married|engaged|divorced)\b(?! (?:couple|people)))"), "word", "marital status", "be {v}", Kind.PROFILE, single=True, tenses=_HISTORY, historic=True, starts=True, we=True),
-        VerbRule(_lead(r"promoted to (?:an? |the )?"), "job", "job", "be {v}", Kind.PROFILE, single=True, tenses=_HISTORY, historic=True, starts=True),
-    ),
-    "adopt": (VerbRule(_lead(_PET_NAMES), "names", "pet", "have a pet named {v}", Kind.PROFILE, tenses=_HISTORY, historic=True, starts=True, we=True),),
-    "buy": (VerbRule(_lead(r"(?:me |myself |us |ourselves )?(?:a |an |my |our |the )?(?:first |brand[- ])?(?:new |used |second-hand )?"), "device", "", "have {v}", Kind.FACT, tenses=_HISTORY, historic=True, starts=True, confidence=0.8, we=True),),
-    "own": (VerbRule(_lead(r"(?=(?:a|an|two|three|four|five|some|\d+)\b)"), "thing", "owns", "own {v}", Kind.FACT, tenses=_P, we=True),),
-    "drive": (VerbRule(_lead(r"(?:a|an|my) (?:\d{4} )?(?:old |new |blue |red |white |black |silver |electric )?"), "device", "vehicle", "drive {v}", Kind.FACT, tenses=NOW),),
-    "sell": (VerbRule(_lead(r"(?:my|our) (?:old )?"), "device", "", "have {v}", Kind.FACT, tenses=_HISTORY, ends=True, we=True),),
-    "use": (VerbRule(_lead(r"(?:an? |the )?"), "product", "uses", "use {v}", Kind.FACT, tenses=_P, confidence=0.8),),
-    "eat": (VerbRule(_lead(r""), "food", "eats", "eat {v}", Kind.PREFERENCE, tenses=_P, confidence=0.85),),
-    "drink": (VerbRule(_lead(r""), "food", "drinks", "drink {v}", Kind.PREFERENCE, tenses=_P, confidence=0.85),),
-    "play": (VerbRule(_lead(rf"(?=(?:the )?(?:{INSTRUMENTS}|{SPORTS})\b)(?:the )?"), "word2", "plays", "play {v}", Kind.FACT, tenses=_P | {PROGRESSIVE}),),
-    "like": _LIKE, "love": _LIKE, "enjoy": _LIKE, "adore": _LIKE,
-    "hate": _DISLIKE, "dislike": _DISLIKE, "despise": _DISLIKE, "loathe": _DISLIKE, "detest": _DISLIKE,
-    "can't stand": _DISLIKE,
-    "prefer": (VerbRule(_lead(r""), "preferred", "prefers", "prefer {v}", Kind.PREFERENCE, tenses=_P),),
-    "can eat": (VerbRule(_lead(r""), "food", "can eat", "can eat {v}", Kind.PROFILE, tenses=_P, confidence=0.85),),
-    "can have": (VerbRule(_lead(r"(?:any )?"), "food", "can eat", "can eat {v}", Kind.PROFILE, tenses=_P, confidence=0.75),),
-    "can drink": (VerbRule(_lead(r""), "food", "can drink", "can drink {v}", Kind.PROFILE, tenses=_P, confidence=0.85),),
-    "can speak": (VerbRule(_lead(r"(?:fluent |some |a bit of |a little |good |basic |both )?"), "languages", "language", "speak {v}", Kind.PROFILE, tenses=_P),),
-    "can play": (VerbRule(_lead(rf"(?=(?:the )?(?:{INSTRUMENTS}|{SPORTS})\b)(?:the )?"), "word2", "plays", "play {v}", Kind.FACT, tenses=_P),),
-    "turn": (VerbRule(_lead(r"(?=\d{1,3}\b|(?:twenty|thirty|forty|fifty|sixty|seventy|eighty)\b)"), "age", "age", "be {v}", Kind.PROFILE, single=True, tenses=_HISTORY, historic=True, starts=True),),
-    "marry": (VerbRule(_lead(r"(?:my [\w ]{2,20}? )?"), "name", "spouse", "be married to {v}", Kind.PROFILE, single=True, tenses=_HISTORY, historic=True, starts=True),),
-    "be": (
-        VerbRule(_lead(rf"{_HERE}(?:based|located|living) (?:out of |in )(?:the )?"), "place", "home", "live in {v}", Kind.PROFILE, single=True, we=True, starts=True),
-        VerbRule(_lead(r"(?:originally |actually )?from (?:the )?"), "place", "hometown", "be from {v}", Kind.PROFILE, tenses=_P),
-        VerbRule(_lead(r"born (?:and (?:raised|bred) )?in (?:the )?"), "place", "birthplace", "be born in {v}", Kind.PROFILE, single=True, tenses=_HISTORY, historic=True, sure_past=True),
-        VerbRule(_lead(r"born (?:on|in) "), "date", "birthday", "be born on {v}", Kind.PROFILE, single=True, tenses=_HISTORY, historic=True, sure_past=True),
-        VerbRule(_lead(r"(?:\w+ly |deathly |very |really |quite |also |highly )?allergic to "), "list", "allergy", "be allergic to {v}", Kind.PROFILE, confidence=0.97, tenses=_P),
-        VerbRule(_lead(rf"(?:an? |strictly |a strict )?(?=(?:{DIETS})\b(?! (?:restaurant|place|food|dish|recipe|option|meal|cook|chef)))"), "diet", "diet", "be {v}", Kind.PROFILE, tenses=_P),
-        VerbRule(_lead(r"(?:happily |newly |recently |now |already )*(?:married|engaged) to "), "name", "spouse", "be married to {v}", Kind.PROFILE, single=True, tenses=_P),
-        VerbRule(_lead(r"(?:happily |newly |recently |now |already |currently )*(?=(?:married|divorced|engaged|widowed)\b(?! (?:to|in|with)\b))"), "word", "marital status", "be {v}", Kind.PROFILE, single=True, tenses=_P),
-        VerbRule(_lead(r"(?:currently |now )?(?=single\s*(?:$|[.,!;]| (?:and|now|again|but)\b))"), "word", "marital status", "be {v}", Kind.PROFILE, single=True, tenses=_P),
-        VerbRule(_lead(r"(?:now |already |only |almost )?"), "age", "age", "be {v}", Kind.PROFILE, single=True, tenses=_P),
-        VerbRule(_lead(r"(?:currently |now |also |actually )?(?=(?:retired|self-employed|unemployed|between jobs)\b)"), "word2", "job", "be {v}", Kind.PROFILE, single=True, tenses=_P),
-        VerbRule(_lead(r"(?:currently |now |also |actually |just )?(?:an? |the )?(?:\w+ )?(?:student|senior|junior|freshman|sophomore) (?:at|in) (?:the )?"), "school", "school", "study at {v}", Kind.PROFILE, single=True, tenses=_ANY - {PROGRESSIVE}),
-        VerbRule(_lead(r"(?:currently |now |also |actually )?(?:an? |the )[\w -]{2,40}? (?:at|for|with) (?:the )?"), "organisation", "employer", "work at {v}", Kind.PROFILE, single=True, tenses=_ANY - {PROGRESSIVE}, confidence=0.85),
-        VerbRule(_lead(r"(?:currently |now |also |actually )?(?:an? |the )"), "job", "job", "be {v}", Kind.PROFILE, single=True, tenses=_ANY - {PROGRESSIVE}, confidence=0.9),
-        VerbRule(_lead(r"(?:called|named) "), "name", "name", "be called {v}", Kind.PROFILE, single=True, tenses=_P, kin=False),
-        VerbRule(_lead(r"(?:such )?(?:an? )?(?:really |very |also |super |totally |so |huge |big |massive |great )*(?:into|fond of|keen on|crazy about|obsessed with|passionate about|addicted to|fan of|fans of|lover of) "),
-                 "liked", "likes", "like {v}", Kind.PREFERENCE, tenses=_P, opposite="dislikes"),
-        VerbRule(_lead(r"(?:really |very |so |quite |terribly )?(?:afraid|scared|terrified|frightened) of "), "liked", "fears", "be afraid of {v}", Kind.FACT, tenses=_P, confidence=0.85),
-        VerbRule(_lead(r""), "given_name", "name", "be called {v}", Kind.PROFILE, single=True, tenses=_P, kin=False, confidence=0.85),
-        VerbRule(_lead(r"(?=(?:left|right)-handed\b|colou?r[- ]?blind\b|near-?sighted\b|short-?sighted\b|deaf\b|dyslexic\b|diabetic\b|asthmatic\b|pregnant\b)"), "word", "condition", "be {v}", Kind.PROFILE, tenses=_P),
-    ),
-}  # fmt: skip
-
-FORMS: Mapping[str, tuple[str, str]] = {}
-"""Inflected form -> (verb, tense), for the verbs above; filled in below from the regular endings and these exceptions."""
-
-_IRREGULAR = {
-    "grow": "grew grown", "go": "went gone", "speak": "spoke spoken", "have": "had had", "get": "got gotten", "buy": "bought bought",
-    "drive": "drove driven", "sell": "sold sold", "eat": "ate eaten", "drink": "drank drunk", "leave": "left left", "lose": "lost lost",
-    "quit": "quit quit", "study": "studied studied", "marry": "married married", "prefer": "preferred preferred", "learn": "learned learnt",
-    "adopt": "adopted adopted", "be": "was been",
-}  # fmt: skip
-
-
-def _forms() -> dict[str, tuple[str, str]]:
-    forms: dict[str, tuple[str, str]] = {}
-    for verb in VERBS:
-        if " " in verb:
-            continue
-        stem = verb[:-1] if verb.endswith("e") and verb != "be" else verb
-        third = {"have": "has", "go": "goes", "be": "is"}.get(verb, verb[:-1] + "ies" if verb in ("study", "marry") else verb + "s")
-        double = {"get": "gett", "quit": "quitt", "prefer": "preferr"}.get(verb, stem)
-        past, participle = _IRREGULAR.get(verb, f"{stem}ed {stem}ed").split()
-        forms |= {double + "ing": (verb, PROGRESSIVE), participle: (verb, PERFECT), past: (verb, PAST)}
-        forms |= {third: (verb, PRESENT), verb: (verb, PRESENT)}
-    return forms | {"left": ("leave", PAST), "quit": ("quit", PAST)}
-
-
-FORMS = _forms()
 
 # --- what is possessed ----------------------------------------------------------------------------
 
@@ -247,19 +127,25 @@ POSSESSED: Mapping[str, tuple[str, Kind, bool, str]] = {
     **dict.fromkeys(("last name", "surname", "family name"), ("surname", Kind.PROFILE, True, "name")),
     **dict.fromkeys(("birthday", "date of birth", "birth date", "birthdate"), ("birthday", Kind.PROFILE, True, "date")),
     **dict.fromkeys(("email", "e-mail", "email address", "e-mail address"), ("email", Kind.PROFILE, True, "email")),
-    **dict.fromkeys(("phone", "phone number", "mobile", "cell", "mobile number", "cell number", "number", "telephone number"),
-                    ("phone", Kind.PROFILE, True, "phone")),
+    **dict.fromkeys(
+        ("phone", "phone number", "mobile", "cell", "mobile number", "cell number", "number", "telephone number"),
+        ("phone", Kind.PROFILE, True, "phone"),
+    ),
     **dict.fromkeys(("age",), ("age", Kind.PROFILE, True, "age")),
     **dict.fromkeys(("address", "home address"), ("address", Kind.PROFILE, True, "rest")),
     **dict.fromkeys(("job", "occupation", "profession", "job title", "title"), ("job", Kind.PROFILE, True, "job")),
     **dict.fromkeys(("hometown", "home town"), ("hometown", Kind.PROFILE, True, "place")),
     **dict.fromkeys(("employer", "company"), ("employer", Kind.PROFILE, True, "organisation")),
-    **dict.fromkeys(("native language", "mother tongue", "first language"), ("language", Kind.PROFILE, False, "languages")),
-    **dict.fromkeys(("hobby", "hobbies", "main hobby", "passion", "passions"), ("likes", Kind.PREFERENCE, False, "liked")),
+    **dict.fromkeys(
+        ("native language", "mother tongue", "first language"), ("language", Kind.PROFILE, False, "languages")
+    ),
+    **dict.fromkeys(
+        ("hobby", "hobbies", "main hobby", "passion", "passions"), ("likes", Kind.PREFERENCE, False, "liked")
+    ),
     **dict.fromkeys(("allergy", "allergies"), ("allergy", Kind.PROFILE, False, "list")),
     **dict.fromkeys(("pronouns",), ("pronouns", Kind.PROFILE, True, "rest")),
     **dict.fromkeys(("timezone", "time zone"), ("timezone", Kind.PROFILE, True, "rest")),
-}  # fmt: skip
+}
 ABSTRACT = words(
     """
     point question heart goal goals mind thought thoughts plan plans idea opinion advice problem issue concern fault mistake pleasure
@@ -286,38 +172,153 @@ def _clause(pattern: str) -> re.Pattern[str]:
 
 _TODO = r"(?P<v>[^.;!?\n]{2,160}?)(?=\s*(?:[.;!?\n]|$))"
 _REQUEST_VERBS = (
-    r"answer|reply|respond|use|write|call|address|speak|format|include|keep|give|show|start|end|cite|add|avoid|translate|explain|ask"
+    r"answer|reply|respond|use|write|call|address|speak|format|include|keep|give|show|start|end|cite|add"
+    r"|avoid|translate|explain|ask"
     r"|sign|send|mention|suggest|recommend|convert|greet|begin|provide|return|refer|talk|put|quote|list|summari[sz]e"
 )
-_PLAIN_VERBS = r"answer|reply|respond|use|write|call me|address me|format|cite|translate|include|refer|convert|sign|greet me|summari[sz]e"
+_PLAIN_VERBS = (
+    r"answer|reply|respond|use|write|call me|address me|format|cite|translate|include|refer"
+    r"|convert|sign|greet me|summari[sz]e"
+)
 
 REQUESTS: tuple[ClauseRule, ...] = (
-    ClauseRule(_clause(rf"(?:and |also |but |hey |ok |okay )?(?:please |can you |could you |would you |will you |pls )*(?:please )?remind me (?:again )?(?:to |about |that |of )(?:please )?{_TODO}"),
-               "reminder", "{s} wants to be reminded: {v}", Kind.COMMITMENT, confidence=0.95, flags=flags("due todo")),
-    ClauseRule(_clause(rf"(?:please )?(?:don['’]t|do not) let me forget (?:to |about )?{_TODO}"), "reminder",
-               "{s} wants to be reminded: {v}", Kind.COMMITMENT, flags=flags("due todo")),
-    ClauseRule(_clause(rf"(?:(?:please |pls )always (?=(?:{_REQUEST_VERBS})\b)|always (?=(?:{_PLAIN_VERBS})\b))(?P<v>\w+\b[^.;!?\n]{{2,120}}?)(?: please)?(?=\s*(?:[.;!?\n]|$))"), "always",
-               "{s} wants the assistant to always {v}", Kind.PREFERENCE, flags=flags("todo")),
-    ClauseRule(_clause(rf"(?:(?:please |pls )never (?:ever )?(?=(?:{_REQUEST_VERBS})\b)|never (?:ever )?(?=(?:{_PLAIN_VERBS})\b))(?P<v>\w+\b[^.;!?\n]{{2,120}}?)(?: please)?(?=\s*(?:[.;!?\n]|$))"), "never",
-               "{s} wants the assistant to never {v}", Kind.PREFERENCE, polarity="-", flags=flags("todo")),
-    ClauseRule(_clause(rf"(?:please )?(?:from now on|in (?:the )?future|going forward|from here on),? (?:please )?(?:always )?(?P<v>(?:{_REQUEST_VERBS})\b[^.;!?\n]{{2,120}}?)(?: please)?(?=\s*(?:[.;!?\n]|$))"),
-               "always", "{s} wants the assistant to always {v}", Kind.PREFERENCE, flags=flags("todo")),
-    ClauseRule(_clause(rf"(?:please )?(?P<v>(?:answer|reply|respond|speak|write|talk|use)\b[^.;!?\n]{{2,100}}?),? (?:from now on|in (?:the )?future|going forward|at all times)(?: please)?(?=\s*(?:[.;!?\n]|$))"),
-               "always", "{s} wants the assistant to always {v}", Kind.PREFERENCE, flags=flags("todo")),
-    ClauseRule(_clause(rf"(?:please )?(?:don['’]t|do not|stop|avoid) (?:ever )?(?P<v>(?:{_REQUEST_VERBS}|using|calling|adding|writing|giving|mentioning|suggesting)\b[^.;!?\n]{{2,100}}?),? (?:again|any ?more|ever|from now on)(?: please)?(?=\s*(?:[.;!?\n]|$))"),
-               "never", "{s} wants the assistant to never {v}", Kind.PREFERENCE, polarity="-", flags=flags("todo")),
-    ClauseRule(_clause(r"(?:please |you can |just |everyone |friends |people |they |everybody |most people )*call me (?:just )?(?P<v>[A-Z][\w'’-]{1,20})(?=\s*(?:[.,;!?\n]|$| please))"), "nickname",
-               "{s} is called {v}", Kind.PROFILE, single=True, take="name"),
-)  # fmt: skip
+    ClauseRule(
+        _clause(
+            rf"(?:and |also |but |hey |ok |okay )?(?:please |can you |could you |would you |will you |pls"
+            rf" )*(?:please )?remind me (?:again )?(?:to |about |that |of )(?:please )?{_TODO}"
+        ),
+        "reminder",
+        "{s} wants to be reminded: {v}",
+        Kind.COMMITMENT,
+        confidence=0.95,
+        flags=flags("due todo"),
+    ),
+    ClauseRule(
+        _clause(rf"(?:please )?(?:don['’]t|do not) let me forget (?:to |about )?{_TODO}"),
+        "reminder",
+        "{s} wants to be reminded: {v}",
+        Kind.COMMITMENT,
+        flags=flags("due todo"),
+    ),
+    ClauseRule(
+        _clause(
+            rf"(?:(?:please |pls )always (?=(?:{_REQUEST_VERBS})\b)|always"
+            rf" (?=(?:{_PLAIN_VERBS})\b))(?P<v>\w+\b[^.;!?\n]{{2,120}}?)(?: please)?(?=\s*(?:[.;!?\n]|$))"
+        ),
+        "always",
+        "{s} wants the assistant to always {v}",
+        Kind.PREFERENCE,
+        flags=flags("todo"),
+    ),
+    ClauseRule(
+        _clause(
+            rf"(?:(?:please |pls )never (?:ever )?(?=(?:{_REQUEST_VERBS})\b)|never (?:ever"
+            rf" )?(?=(?:{_PLAIN_VERBS})\b))(?P<v>\w+\b[^.;!?\n]{{2,120}}?)(?: please)?(?=\s*(?:[.;!?\n]|$))"
+        ),
+        "never",
+        "{s} wants the assistant to never {v}",
+        Kind.PREFERENCE,
+        polarity="-",
+        flags=flags("todo"),
+    ),
+    ClauseRule(
+        _clause(
+            rf"(?:please )?(?:from now on|in (?:the )?future|going forward|from here on),? (?:please"
+            rf" )?(?:always )?(?P<v>(?:{_REQUEST_VERBS})\b[^.;!?\n]{{2,120}}?)(?: please)?(?=\s*(?:[.;!?\n]|$))"
+        ),
+        "always",
+        "{s} wants the assistant to always {v}",
+        Kind.PREFERENCE,
+        flags=flags("todo"),
+    ),
+    ClauseRule(
+        _clause(
+            rf"(?:please )?(?P<v>(?:answer|reply|respond|speak|write|talk|use)\b[^.;!?\n]{{2,100}}?),?"
+            rf" (?:from now on|in (?:the )?future|going forward|at all times)(?: please)?(?=\s*(?:[.;!?\n]|$))"
+        ),
+        "always",
+        "{s} wants the assistant to always {v}",
+        Kind.PREFERENCE,
+        flags=flags("todo"),
+    ),
+    ClauseRule(
+        _clause(
+            rf"(?:please )?(?:don['’]t|do not|stop|avoid) (?:ever )?(?P<v>(?:{_REQUEST_VERBS}|using|calling"
+            rf"|adding|writing|giving|mentioning|suggesting)\b[^.;!?\n]{{2,100}}?),? (?:again|any ?more|ever"
+            rf"|from now on)(?: please)?(?=\s*(?:[.;!?\n]|$))"
+        ),
+        "never",
+        "{s} wants the assistant to never {v}",
+        Kind.PREFERENCE,
+        polarity="-",
+        flags=flags("todo"),
+    ),
+    ClauseRule(
+        _clause(
+            r"(?:please |you can |just |everyone |friends |people |they |everybody |most people )*call me"
+            r" (?:just )?(?P<v>[A-Z][\w'’-]{1,20})(?=\s*(?:[.,;!?\n]|$| please))"
+        ),
+        "nickname",
+        "{s} is called {v}",
+        Kind.PROFILE,
+        single=True,
+        take="name",
+    ),
+)
 
 INVERTED: tuple[ClauseRule, ...] = (
-    ClauseRule(_clause(r"(?P<v>[\w][\w'’ -]{1,40}?) (?:is|are) (?:exactly |just |usually )?what (?P<who>I) (?:usually |always |mostly |normally )?(?P<x>drink|eat|like|love|prefer|use|hate|enjoy)\b(?! to)"), "{x}", "{s} {x} {v}", Kind.PREFERENCE),
-    ClauseRule(_clause(r"(?P<v>[A-Z][\w'’, -]{1,40}?) is (?:the (?:city|town|country|place) )?where (?P<who>I) live\b(?! in)"), "home", "{s} lives in {v}", Kind.PROFILE, single=True, take="place"),
-    ClauseRule(_clause(r"(?P<v>[A-Z][\w'’ &-]{1,40}?) is where (?P<who>I) work\b"), "employer", "{s} works at {v}", Kind.PROFILE, single=True, take="organisation"),
-    ClauseRule(_clause(r"(?P<v>[A-Z][\w'’ &-]{1,40}?) is (?P<who>my) favou?rite (?P<x>[a-z][\w -]{2,30}?)(?=\s*(?:[.,;!\n]|$| (?:of|in|because|and|but|so|ever)\b))"), "favourite {x}", "{s}'s favourite {x} is {v}", Kind.PREFERENCE, single=True),
-    ClauseRule(_clause(r"(?P<v>[A-Z][\w'’ -]{1,30}?) is (?P<who>my) (?:older |younger |little |big |best |eldest |oldest |youngest |only )*(?P<x>wife|husband|brother|sister|son|daughter|mother|father|mom|dad|friend|dog|cat|boss|girlfriend|boyfriend|partner|cousin|roommate)\b(?!['’-])"),
-               "kin:{x}", "{s}'s {x} is {v}", Kind.PROFILE, take="name"),
-    ClauseRule(_clause(r"(?P<v>[A-Z][\w'’-]{1,20}(?: [A-Z][\w'’-]{1,20})?) is (?P<who>my) (?:full |real |first )?name\b"), "name", "{s}'s name is {v}", Kind.PROFILE, single=True, take="name"),
-)  # fmt: skip
-
-__all__ = ["FUTURE"]
+    ClauseRule(
+        _clause(
+            r"(?P<v>[\w][\w'’ -]{1,40}?) (?:is|are) (?:exactly |just |usually )?what (?P<who>I) (?:usually "
+            r"|always |mostly |normally )?(?P<x>drink|eat|like|love|prefer|use|hate|enjoy)\b(?! to)"
+        ),
+        "{x}",
+        "{s} {x} {v}",
+        Kind.PREFERENCE,
+    ),
+    ClauseRule(
+        _clause(r"(?P<v>[A-Z][\w'’, -]{1,40}?) is (?:the (?:city|town|country|place) )?where (?P<who>I) live\b(?! in)"),
+        "home",
+        "{s} lives in {v}",
+        Kind.PROFILE,
+        single=True,
+        take="place",
+    ),
+    ClauseRule(
+        _clause(r"(?P<v>[A-Z][\w'’ &-]{1,40}?) is where (?P<who>I) work\b"),
+        "employer",
+        "{s} works at {v}",
+        Kind.PROFILE,
+        single=True,
+        take="organisation",
+    ),
+    ClauseRule(
+        _clause(
+            r"(?P<v>[A-Z][\w'’ &-]{1,40}?) is (?P<who>my) favou?rite (?P<x>[a-z][\w"
+            r" -]{2,30}?)(?=\s*(?:[.,;!\n]|$| (?:of|in|because|and|but|so|ever)\b))"
+        ),
+        "favourite {x}",
+        "{s}'s favourite {x} is {v}",
+        Kind.PREFERENCE,
+        single=True,
+    ),
+    ClauseRule(
+        _clause(
+            r"(?P<v>[A-Z][\w'’ -]{1,30}?) is (?P<who>my) (?:older |younger |little |big |best |eldest "
+            r"|oldest |youngest |only )*(?P<x>wife|husband|brother|sister|son|daughter|mother|father|mom|dad"
+            r"|friend|dog|cat|boss|girlfriend|boyfriend|partner|cousin|roommate)\b(?!['’-])"
+        ),
+        "kin:{x}",
+        "{s}'s {x} is {v}",
+        Kind.PROFILE,
+        take="name",
+    ),
+    ClauseRule(
+        _clause(r"(?P<v>[A-Z][\w'’-]{1,20}(?: [A-Z][\w'’-]{1,20})?) is (?P<who>my) (?:full |real |first )?name\b"),
+        "name",
+        "{s}'s name is {v}",
+        Kind.PROFILE,
+        single=True,
+        take="name",
+    ),
+)

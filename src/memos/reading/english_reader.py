@@ -13,6 +13,7 @@ from datetime import datetime
 from memos.memory.model import Kind
 from memos.reading import english, possessions
 from memos.reading.clauses import REPORTED, UNREAL, Sentence, foreign_spans, inside, sentences
+from memos.reading.english_verbs import VERBS
 from memos.reading.finding import Finding
 from memos.reading.patterns import FUTURE, PAST, PERFECT, PRESENT, PROGRESSIVE, ClauseRule, VerbRule, words
 from memos.reading.scene import Scene
@@ -24,16 +25,24 @@ from memos.text.dates import DateMention
 _SUBJECT = re.compile(r"(?<![\w'’-])(?:I(?!['’]?s\b)|i(?=['’]?m?(?:ve|ll|d)? )|[Ww]e|[Mm]y|[Oo]ur)(?![\w-])")
 _CONJUNCTION = re.compile(r".*\b(?:and|but|so|because|though|although|plus|cuz|cause)\s+", re.DOTALL | re.IGNORECASE)
 _FILLER = re.compile(
-    r"(?:(?:and|but|so|oh|ooh|well|yeah|yes|yep|yup|no|nope|ok|okay|hey|hi|hello|actually|honestly|btw|by the way|also|plus|anyway|unfortunately"
-    r"|luckily|sadly|wow|haha|i mean|you know|to be honest|personally|currently|now|right now|these days|nowadays|recently|lately|as you know|fyi"
-    r"|for the record|guess what|thanks|thank you|cool|great|nice|sure|exactly|true|totally|right|ah|aw|aww|hmm|um|uh|lol|sorry|please note"
-    r"|note that|note|just so you know|remember that|remember|correction|update|good news|big news|first|then|finally|in fact|fun fact|as for me"
-    r"|me too|same here|same|since then|at the moment|hopefully|good morning|good evening|dear|there|i think|i believe|i'm sure|i am sure"
-    r"|to introduce myself|about me|my friend|thanks a lot|basically|usually|normally|sometimes|often|always|definitely|absolutely|obviously"
+    r"(?:(?:and|but|so|oh|ooh|well|yeah|yes|yep|yup|no|nope|ok|okay|hey|hi|hello|actually|honestly|btw|by"
+    r" the way|also|plus|anyway|unfortunately"
+    r"|luckily|sadly|wow|haha|i mean|you know|to be honest|personally|currently|now|right now|these days"
+    r"|nowadays|recently|lately|as you know|fyi"
+    r"|for the record|guess what|thanks|thank you|cool|great|nice|sure|exactly|true|totally|right|ah|aw|aww"
+    r"|hmm|um|uh|lol|sorry|please note"
+    r"|note that|note|just so you know|remember that|remember|correction|update|good news|big news|first"
+    r"|then|finally|in fact|fun fact|as for me"
+    r"|me too|same here|same|since then|at the moment|hopefully|good morning|good evening|dear|there|i think"
+    r"|i believe|i'm sure|i am sure"
+    r"|to introduce myself|about me|my friend|thanks a lot|basically|usually|normally|sometimes|often|always"
+    r"|definitely|absolutely|obviously"
     r"|[A-Z][a-z]+(?=[,!])|\d[.)]|[-*•]|for example)[\s,!.:–—-]*)*",
     re.IGNORECASE,
 )
-_CLAUSE_END = re.compile(r"[;!?\n—]|:\s|\.(?=\s|$)|,? (?:but|because|so|though|although|and (?:I|we|my|our|it|he|she|they|you))\b")
+_CLAUSE_END = re.compile(
+    r"[;!?\n—]|:\s|\.(?=\s|$)|,? (?:but|because|so|though|although|and (?:I|we|my|our|it|he|she|they|you))\b"
+)
 _SECOND = re.compile(r",?(?: and|,)(?: (?:also|now|then|currently))?(?= [a-z]+\b)")
 _ENDED = re.compile(r"\b(?:any ?more|any longer)\b", re.IGNORECASE)
 _SINCE = re.compile(r"\b(?:since|for)\b[^,.;]*$", re.IGNORECASE)
@@ -42,20 +51,58 @@ _THE = re.compile(r"\bthe $", re.IGNORECASE)
 _WITH_ARTICLE = ("device", "job", "product", "place_of_help")
 _UNTIL = re.compile(r"\b(?:until|till|through)\s+(?:the )?(?:\w+ )?$", re.IGNORECASE)
 _APPOINTMENT = re.compile(
-    r"(?:an? |another |my |the |our )?(?:[\w'’-]+ ){0,3}?(?:appointment|meeting|interview|exam|flight|deadline|reservation|date|call|class|party|wedding|surgery"
-    r"|check-?up|performance|show|presentation|trip|race|concert|test|audition|session|workshop|conference|dinner|lunch|recital|game|match)\b",
+    r"(?:an? |another |my |the |our )?(?:[\w'’-]+ ){0,3}?(?:appointment|meeting|interview|exam|flight"
+    r"|deadline|reservation|date|call|class|party|wedding|surgery"
+    r"|check-?up|performance|show|presentation|trip|race|concert|test|audition|session|workshop|conference"
+    r"|dinner|lunch|recital|game|match)\b",
     re.IGNORECASE,
 )
 _NO_HABIT = words(
-    "think thought know feel say said forget imagine remember wonder seem believe get find like love enjoy hate be mind make see hear look want wanted wish "
+    "think thought know feel say said forget imagine remember wonder seem believe get find like love enjoy"
+    " hate be mind make see hear look want wanted wish "
     "have need end come keep expect hope tell learn appreciate look try go give do"
 )
-_POINTS = re.compile(r"^\w+(?: \w+ing)?(?: to)? (?:it|them|that|him|her|one|those|these|so|well)\b|\b(?:there|here)\b|^\w+$", re.IGNORECASE)
-_STATES = ("thinking", "wondering", "hoping", "talking", "looking", "feeling", "being", "getting", "wishing", "trying", "excited", "loving", "enjoying")
-_GATES = ("remind", "forget", "always", "never", "from now on", "call me", "future", "going forward", "again", "more", "at all times")
-_OPINION_PAST = words("live lived work worked study studied like liked love loved enjoy enjoyed want wanted need needed think thought feel felt know knew hope hoped hear heard mean meant agree agreed "
-                      "see saw say said tell told talk talked mention mentioned ask asked wonder wondered guess guessed notice noticed realize realized remember remembered use used forget forgot wish wished "
-                      "believe believed miss missed be keep kept hate hated")  # fmt: skip
+_POINTS = re.compile(
+    r"^\w+(?: \w+ing)?(?: to)? (?:it|them|that|him|her|one|those|these|so|well)\b|\b(?:there|here)\b|^\w+$",
+    re.IGNORECASE,
+)
+_STATES = (
+    "thinking",
+    "wondering",
+    "hoping",
+    "talking",
+    "looking",
+    "feeling",
+    "being",
+    "getting",
+    "wishing",
+    "trying",
+    "excited",
+    "loving",
+    "enjoying",
+)
+# No sentence of a person is longer; a paste or a list without full stops is.
+_LONGEST = 1_500
+_GATES = (
+    "remind",
+    "forget",
+    "always",
+    "never",
+    "from now on",
+    "call me",
+    "future",
+    "going forward",
+    "again",
+    "more",
+    "at all times",
+)
+_OPINION_PAST = words(
+    "live lived work worked study studied like liked love loved enjoy enjoyed want wanted need needed think"
+    " thought feel felt know knew hope hoped hear heard mean meant agree agreed "
+    "see saw say said tell told talk talked mention mentioned ask asked wonder wondered guess guessed notice"
+    " noticed realize realized remember remembered use used forget forgot wish wished "
+    "believe believed miss missed be keep kept hate hated"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +127,7 @@ def read_statements(scene: Scene) -> list[Finding]:
     return [
         found
         for piece in sentences(scene.text)
-        if not piece.asks and not inside(piece.start, foreign)
+        if not piece.asks and not inside(piece.start, foreign) and piece.end - piece.start <= _LONGEST
         for found in possessions.statement(scene, piece.start, piece.end)
     ]
 
@@ -94,7 +141,7 @@ class _Reader:
         self.piece = piece
 
     def run(self) -> Iterator[Finding]:
-        if inside(self.piece.start, self.foreign):
+        if inside(self.piece.start, self.foreign) or self.piece.end - self.piece.start > _LONGEST:
             return
         yield from self._requests()
         if self.end <= self.start:
@@ -140,7 +187,12 @@ class _Reader:
         words_before = self.text[start:end]
         for mention in self.scene.dates_in(start, end):
             words_before = words_before.replace(self.text[mention.start : mention.end], "", 1)
-        return re.fullmatch(r"\s*(?:in|on|since|back in|around|and|so|yes|yeah|actually|then)?[\s,]*", words_before, re.IGNORECASE) is not None
+        return (
+            re.fullmatch(
+                r"\s*(?:in|on|since|back in|around|and|so|yes|yeah|actually|then)?[\s,]*", words_before, re.IGNORECASE
+            )
+            is not None
+        )
 
     def _clause_end(self, at: int) -> int:
         match = _CLAUSE_END.search(self.text, at, self.end)
@@ -153,7 +205,9 @@ class _Reader:
         if found is None:
             return False
         rather = re.compile(r"I(?:['’]d| would) (?:rather|prefer)\b", re.IGNORECASE).match(self.text, at)
-        return rather is None and not (found[0].lower() in ("almost", "nearly") and self.text[found.end() : found.end() + 2].strip().isdigit())
+        return rather is None and not (
+            found[0].lower() in ("almost", "nearly") and self.text[found.end() : found.end() + 2].strip().isdigit()
+        )
 
     def _clause(self, match: re.Match[str], lead: int, clause_end: int) -> Iterator[Finding]:
         word = match[0].lower()
@@ -173,7 +227,12 @@ class _Reader:
             return
         for joint in _SECOND.finditer(self.text, first.rest, clause_end):
             phrase = parse(self.text, joint.end(), clause_end)
-            if phrase is None or phrase.at - joint.end() > 12 or phrase.verb not in english.VERBS or phrase.verb in ("like", "love", "be"):
+            if (
+                phrase is None
+                or phrase.at - joint.end() > 12
+                or phrase.verb not in VERBS
+                or phrase.verb in ("like", "love", "be")
+            ):
                 continue
             if phrase.tense in (PRESENT, first.tense) or {phrase.tense, first.tense} <= {PAST, PERFECT}:
                 yield from self._rules(subject, phrase, lead, clause_end)
@@ -200,7 +259,7 @@ class _Reader:
         if phrase.modal or phrase.adverbs & {"almost", "nearly", "rarely"}:
             return
         seen: set[str] = set()
-        for rule in english.VERBS.get(phrase.verb, ()):
+        for rule in VERBS.get(phrase.verb, ()):
             if not self._applies(rule, subject, phrase) or rule.attribute in seen or (seen and rule.attribute != "job"):
                 continue
             begun = rule.lead.match(self.text, phrase.rest, self.end)
@@ -229,7 +288,9 @@ class _Reader:
             return False
         return phrase.tense in rule.tenses
 
-    def _finding(self, rule: VerbRule, subject: Subject, phrase: VerbPhrase, value: Value, lead: int, clause_end: int) -> Finding | None:
+    def _finding(
+        self, rule: VerbRule, subject: Subject, phrase: VerbPhrase, value: Value, lead: int, clause_end: int
+    ) -> Finding | None:
         start, end = trimmed(self.text, value.start, value.end)
         if end <= start:
             return None
@@ -261,8 +322,18 @@ class _Reader:
             verb = conjugated(base, ended=True)
         else:
             history = rule.sure_past
-            verb = conjugated(base, past=history or ((past or phrase.used) and not gone), negated=said_not and not history, ended=phrase.ended or gone)
-        confidence = rule.confidence * value.confidence * (0.9 if subject.form == "we" else 1.0) * (0.95 if subject.form == "kin" else 1.0)
+            verb = conjugated(
+                base,
+                past=history or ((past or phrase.used) and not gone),
+                negated=said_not and not history,
+                ended=phrase.ended or gone,
+            )
+        confidence = (
+            rule.confidence
+            * value.confidence
+            * (0.9 if subject.form == "we" else 1.0)
+            * (0.95 if subject.form == "kin" else 1.0)
+        )
         return self.scene.finding(
             rule.kind,
             sentence(subject.who, verb),
@@ -356,9 +427,14 @@ class _Reader:
         if phrase.negated or phrase.adverbs & {"never", "usually", "always", "often", "sometimes"}:
             return
         start, end = long_phrase(Place(self.text, phrase.at, self.end))
-        mention = next((m for m in self.scene.dates_in(lead, max(end, clause_end)) if m.to > self.scene.now and not m.recurring), None)
+        mention = next(
+            (m for m in self.scene.dates_in(lead, max(end, clause_end)) if m.to > self.scene.now and not m.recurring),
+            None,
+        )
         if mention is None:
-            mention = next((m for m in self.scene.dates_in(self.start, lead) if m.from_ > self.scene.now and not m.recurring), None)
+            mention = next(
+                (m for m in self.scene.dates_in(self.start, lead) if m.from_ > self.scene.now and not m.recurring), None
+            )
         ahead = mention is not None and (mention.from_ > self.scene.now or phrase.tense == FUTURE)
         attribute, confidence = "plan", 0.85
         if phrase.verb in ("plan", "planning", "intend") and phrase.tense in (PRESENT, PROGRESSIVE):
@@ -366,16 +442,29 @@ class _Reader:
             if to is None:
                 return
             start, confidence = to.end(), 0.8
-        elif phrase.verb == "have" and phrase.tense == PRESENT and ahead and _APPOINTMENT.match(self.text, phrase.rest, end):
+        elif (
+            phrase.verb == "have"
+            and phrase.tense == PRESENT
+            and ahead
+            and _APPOINTMENT.match(self.text, phrase.rest, end)
+        ):
             start = phrase.rest
-        elif (phrase.verb in ("have", "need") and self.text.startswith("to ", phrase.rest) and phrase.tense == PRESENT) or phrase.modal == "must":
+        elif (
+            phrase.verb in ("have", "need") and self.text.startswith("to ", phrase.rest) and phrase.tense == PRESENT
+        ) or phrase.modal == "must":
             if not ahead:
                 return
             attribute = "todo"
             start = phrase.at if phrase.modal else phrase.rest + 3
         elif not (ahead and (phrase.tense == FUTURE or (phrase.tense == PROGRESSIVE and phrase.verb not in _STATES))):
             return
-        if end - start < 4 or len(self.text[start:end].split()) > 25 or phrase.verb == "be" or self._vague(start, end) or _POINTS.search(self.text[start:end]):
+        if (
+            end - start < 4
+            or len(self.text[start:end].split()) > 25
+            or phrase.verb == "be"
+            or self._vague(start, end)
+            or _POINTS.search(self.text[start:end])
+        ):
             return
         said = in_third_person(self.text[start:end])
         yield self.scene.finding(
@@ -389,11 +478,24 @@ class _Reader:
         )
 
     def _vague(self, start: int, end: int) -> bool:
-        return re.match(r"(?:let|tell|talk|see|be|keep you|check|get back|think|do (?:that|it)|try (?:that|it)|give (?:it|that)|need|miss|love)\b", self.text[start:end]) is not None
+        return (
+            re.match(
+                r"(?:let|tell|talk|see|be|keep you|check|get back|think|do (?:that|it)|try (?:that|it)|give"
+                r" (?:it|that)|need|miss|love)\b",
+                self.text[start:end],
+            )
+            is not None
+        )
 
     def _happened(self, subject: Subject, phrase: VerbPhrase, lead: int, clause_end: int) -> Iterator[Finding]:
         """An event: what the speaker did at a date that is over."""
-        if phrase.tense != PAST or phrase.negated or phrase.used or phrase.verb in _OPINION_PAST or phrase.adverbs & {"never", "always", "almost"}:
+        if (
+            phrase.tense != PAST
+            or phrase.negated
+            or phrase.used
+            or phrase.verb in _OPINION_PAST
+            or phrase.adverbs & {"never", "always", "almost"}
+        ):
             return
         start, end = long_phrase(Place(self.text, phrase.at, self.end))
         mention = next((m for m in self.scene.dates_in(phrase.at, max(end, clause_end)) if self._over(m)), None)
@@ -417,7 +519,12 @@ class _Reader:
         )
 
     def _over(self, mention: DateMention) -> bool:
-        return mention.from_ < self.scene.now and not mention.recurring and mention.precision not in ("range", "decade") and mention.confidence > 0.5
+        return (
+            mention.from_ < self.scene.now
+            and not mention.recurring
+            and mention.precision not in ("range", "decade")
+            and mention.confidence > 0.5
+        )
 
     def _zone(self) -> object:
         from memos.memory.time import load_zone
@@ -460,7 +567,10 @@ class _Reader:
             return None
         due = None
         if "due" in rule.flags:
-            due = next(((m.from_, m.to) for m in self.scene.dates_in(match.start(), match.end()) if m.to > self.scene.now), None)
+            due = next(
+                ((m.from_, m.to) for m in self.scene.dates_in(match.start(), match.end()) if m.to > self.scene.now),
+                None,
+            )
         said = in_third_person(self.text[start:end])
         return self.scene.finding(
             rule.kind,
@@ -475,12 +585,17 @@ class _Reader:
         )
 
     def _inverted(self) -> Iterator[Finding]:
-        if UNREAL.search(self.text, self.start, self.end) or self.text[self.start : self.start + 2].lower() in ("i ", "my"):
+        if UNREAL.search(self.text, self.start, self.end) or self.text[self.start : self.start + 2].lower() in (
+            "i ",
+            "my",
+        ):
             return
         filler = _FILLER.match(self.text, self.start, self.end)
         begin = filler.end() if filler else self.start
         for rule in english.INVERTED:
-            match = rule.pattern.match(self.text, begin, self.end) or rule.pattern.match(self.text, self.start, self.end)
+            match = rule.pattern.match(self.text, begin, self.end) or rule.pattern.match(
+                self.text, self.start, self.end
+            )
             if match is None or inside(match.start("who"), self.foreign):
                 continue
             yield from self._turned(rule, match)
@@ -490,7 +605,21 @@ class _Reader:
         x = match.groupdict().get("x") or ""
         start, end = match.span("v")
         first = self.text[start:end].split()[0].lower()
-        if first in ("that", "this", "it", "what", "which", "he", "she", "they", "there", "those", "these", "here", "who"):
+        if first in (
+            "that",
+            "this",
+            "it",
+            "what",
+            "which",
+            "he",
+            "she",
+            "they",
+            "there",
+            "those",
+            "these",
+            "here",
+            "who",
+        ):
             return
         found = read(rule.take, Place(self.text, start, end)) if rule.take else [Value(start, end)]
         if not found:
@@ -500,9 +629,14 @@ class _Reader:
         shown = self.text[value.start : value.end]
         if rule.attribute == "{x}":
             verb = x.lower()
-            rules = english.VERBS.get(verb, ())
+            rules = VERBS.get(verb, ())
             attribute, polarity = (rules[0].attribute, rules[0].polarity) if rules else (verb, "+")
-            x, shown = conjugated(verb), shown[:1].lower() + shown[1:] if shown.split()[0].lower() not in ("i",) and not shown[1:2].isupper() else shown
+            x, shown = (
+                conjugated(verb),
+                shown[:1].lower() + shown[1:]
+                if shown.split()[0].lower() not in ("i",) and not shown[1:2].isupper()
+                else shown,
+            )
         elif attribute == "home":
             attribute = f"home_{value.attribute}"
         elif attribute.startswith("kin:"):
@@ -525,5 +659,11 @@ def _plan_words(attribute: str, said: str, phrase: VerbPhrase) -> str:
     if phrase.verb == "have" and phrase.tense == PRESENT:
         return f"has {said}" if not said.startswith("have ") else f"plans to {said}"
     if phrase.verb in ("plan", "planning", "intend"):
-        return f"plans {said}" if said.split()[0].endswith("ing") or said.split()[0] in ("a", "an", "the", "their", "another") else f"plans to {said}" if not said.startswith("to ") else f"plans {said}"
+        return (
+            f"plans {said}"
+            if said.split()[0].endswith("ing") or said.split()[0] in ("a", "an", "the", "their", "another")
+            else f"plans to {said}"
+            if not said.startswith("to ")
+            else f"plans {said}"
+        )
     return f"is {said}" if phrase.tense == PROGRESSIVE else f"will {said}"

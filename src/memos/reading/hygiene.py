@@ -15,7 +15,8 @@ from memos.reading.parts import is_blank
 _QUICK = re.compile(r"</?\w*[-_]?(?:mem|system|developer)|heartbeat|#[ \t]*re|new session|\[cron", re.IGNORECASE)
 _TAG = re.compile(
     r"<(?P<close>/)?(?P<name>memor(?:y|ies)(?:[-_]\w+)*"
-    r"|(?:\w+[-_])?(?:relevant|recalled|retrieved|user|long[-_]term)[-_]memor(?:y|ies)|memos(?:[-_]\w+)*|system(?:[-_](?:reminder|prompt|message))?|developer(?:[-_](?:prompt|message))?)"
+    r"|(?:\w+[-_])?(?:relevant|recalled|retrieved|user|long[-_]term)[-_]memor(?:y|ies)|memos(?:[-_]\w+)*"
+    r"|system(?:[-_](?:reminder|prompt|message))?|developer(?:[-_](?:prompt|message))?)"
     r"(?:\s[^<>]*)?(?P<self>/)?(?:>|$)",
     re.IGNORECASE,
 )

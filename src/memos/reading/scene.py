@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections.abc import Sequence
 from datetime import datetime
 from functools import cached_property
+from typing import TypeVar
 
 from memos.memory.message import Message
 from memos.memory.model import Kind
 from memos.reading.finding import Finding
 from memos.text.dates import DateMention, find_dates
 from memos.text.names import Name, find_names
+
+T = TypeVar("T", DateMention, Name)
 
 
 class Scene:
@@ -38,7 +43,7 @@ class Scene:
 
     def dates_in(self, start: int, end: int) -> list[DateMention]:
         """The dates within text[start:end]."""
-        return [mention for mention in self.dates if start <= mention.start and mention.end <= end]
+        return _within(self.dates, start, end)
 
     def finding(
         self,
@@ -75,6 +80,16 @@ class Scene:
             negated=negated,
             ended=ended,
             due=due,
-            mentions=tuple(name for name in self.names if start <= name.start and name.end <= end),
+            mentions=tuple(_within(self.names, start, end)),
             said_by=self.message.role,
         )
+
+
+def _within(items: Sequence[T], start: int, end: int) -> list[T]:
+    """The items, ordered and disjoint, that lie within [start, end)."""
+    found = []
+    for i in range(bisect_left(items, start, key=lambda item: item.start), len(items)):
+        if items[i].end > end:
+            break
+        found.append(items[i])
+    return found

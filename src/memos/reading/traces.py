@@ -93,7 +93,9 @@ def _memory(
         body["tool_call_id"] = message.tool_call_id
     media = [p for p in message.parts if p.uri]
     if media:
-        body["media"] = [{"type": p.type.value, "uri": p.uri, "name": p.name, "media_type": p.media_type} for p in media]
+        body["media"] = [
+            {"type": p.type.value, "uri": p.uri, "name": p.name, "media_type": p.media_type} for p in media
+        ]
     return Memory(
         id=new_id(),
         kind=Kind.TRACE,
@@ -155,5 +157,3 @@ def source_of(memory: Memory, start: int | None = None, end: int | None = None) 
         start=start,
         end=end,
     )
-
-

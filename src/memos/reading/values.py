@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from memos.reading import english
+from memos.reading.patterns import words
 from memos.text.dates import DateMention
 from memos.text.name_lists import COMPANIES, COUNTRIES, DEMONYMS, GIVEN, NOT_NAMES, ORGANISATION_TAILS, PLACES, REGIONS
 
@@ -39,24 +40,32 @@ Reader = Callable[[Place], list[Value]]
 _CAP = r"(?:(?:St|Mt|Ft)\. )?[A-ZÀ-ÖØ-Þ][\w'’&-]*(?:\.(?=[A-Z]))?"
 _CAPS = re.compile(rf"{_CAP}(?: (?:{_CAP}|(?:of the|of|de|la|del|do|da|upon|van|von|der|the|and|&)(?= {_CAP})))*")
 _AFTER_NOUN = re.compile(
-    r"\s*(?:[.,;:!?)\n\"”]|$|-\s)|\s+(?:and|or|but|who|that|which|at|in|on|too|as|with|so|from|for|now|together|already|here|there|by|since|because"
-    r"|while|working|based|living|specializ\w+|of|named|called|when|to|anymore|any more|right now|today|these days|yet|again|last|this|yesterday)\b",
+    r"\s*(?:[.,;:!?)\n\"”]|$|-\s)|\s+(?:and|or|but|who|that|which|at|in|on|too|as|with|so|from|for|now"
+    r"|together|already|here|there|by|since|because"
+    r"|while|working|based|living|specializ\w+|of|named|called|when|to|anymore|any more|right now|today"
+    r"|these days|yet|again|last|this|yesterday)\b",
     re.IGNORECASE,
 )
 _STOP = re.compile(
-    r"[,;!?()\n—–\"“”]|:(?!\d)|\.(?!\w)|\s-\s|\s(?:but|because|cause|cuz|so|since|although|though|when|whenever|while|which|who|as|if|unless|until"
+    r"[,;!?()\n—–\"“”]|:(?!\d)|\.(?!\w)|\s-\s|\s(?:but|because|cause|cuz|so|since|although|though|when"
+    r"|whenever|while|which|who|as|if|unless|until"
     r"|after|before|even|except|especially|particularly|whether|thanks to|however|rather than|instead of"
-    r"|and (?:I|we|it|it['’]s|my|he|she|they|that|then|so|the|you|really|am|was|have|had|would|will|can|always|also|always|just|our|feel|love|hate)"
-    r"|for (?:me|now|sure)|that (?:I|we|is|are|was|has|it|you|they)|(?:a lot|so much|very much|too|as well|anymore|any more|again|more than anything|the"
-    r" most|myself|lately|currently|nowadays|these days|at the moment|right now|now|btw|by the way|to be honest|haha|lol|tbh|either|at all"
-    r"|a ton|a bunch|to death|very well|well|though|today|everyday|every day|all the time|usually)(?=\s*(?:[.,;:!?)\n]|$|and\b|but\b|or\b)))\b",
+    r"|and (?:I|we|it|it['’]s|my|he|she|they|that|then|so|the|you|really|am|was|have|had|would|will|can"
+    r"|always|also|always|just|our|feel|love|hate)"
+    r"|for (?:me|now|sure)|that (?:I|we|is|are|was|has|it|you|they)|(?:a lot|so much|very much|too|as well"
+    r"|anymore|any more|again|more than anything|the"
+    r" most|myself|lately|currently|nowadays|these days|at the moment|right now|now|btw|by the way|to be"
+    r" honest|haha|lol|tbh|either|at all"
+    r"|a ton|a bunch|to death|very well|well|though|today|everyday|every day|all the time"
+    r"|usually)(?=\s*(?:[.,;:!?)\n]|$|and\b|but\b|or\b)))\b",
     re.IGNORECASE,
 )
 _LONG_STOP = re.compile(
-    r"[;!?\n—–]|:(?!\d)|\.(?!\w)|,? (?:but|because|so|although|though|which|cause|cuz|and (?:I|we|it|my|he|she|they|you))\b|, (?!\d{4})|\s-\s",
+    r"[;!?\n—–]|:(?!\d)|\.(?!\w)|,? (?:but|because|so|although|though|which|cause|cuz|and (?:I|we|it|my|he"
+    r"|she|they|you))\b|, (?!\d{4})|\s-\s",
     re.IGNORECASE,
 )
-_NO_LIKE = english.words(
+_NO_LIKE = words(
     """
     it you that this them him her how when what your yourself those these everything everyone anything something nothing hearing seeing being having his their
     its one us me where why every each both any more most there here all such who whatever getting another so too very really and or but not
@@ -64,45 +73,77 @@ _NO_LIKE = english.words(
     """
 )
 _THE_LIKED = re.compile(
-    r"the (?:(?:sea|ocean|beach|mountains?|outdoors|rain|snow|cold|heat|winter|summer|spring|autumn|fall|weekend|piano|guitar|violin|theat(?:re|er)|city"
+    r"the (?:(?:sea|ocean|beach|mountains?|outdoors|rain|snow|cold|heat|winter|summer|spring|autumn|fall"
+    r"|weekend|piano|guitar|violin|theat(?:re|er)|city"
     r"|countryside|desert|forest|gym|cinema|opera|ballet|dark)\b(?! \w)|smell of |sound of |taste of |[A-Z])"
 )
 _DEICTIC = re.compile(r"\b(?:this|that|these|those|them|it|him|her|you|your|yours|there|here|its)\b", re.IGNORECASE)
 _NUMBER_WORDS = (
-    r"one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|seventeen|eighteen|nineteen|twenty"
+    r"one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen"
+    r"|seventeen|eighteen|nineteen|twenty"
     r"|thirty|forty|fifty|sixty|seventy|eighty|ninety"
 )
 _AGE = re.compile(
     rf"(?P<v>\d{{1,3}}|(?:{_NUMBER_WORDS})(?:[- ](?:one|two|three|four|five|six|seven|eight|nine))?)"
-    r"(?:(?:[- ]years?[- ]old|[- ]y/?o| yrs old)\b|(?=\s*(?:[.,;!?\n]|$))|(?= (?:and|but|now|today|yesterday|last|this|on|in (?:May|June|July|[A-Z]))\b))",
+    r"(?:(?:[- ]years?[- ]old|[- ]y/?o| yrs old)\b|(?=\s*(?:[.,;!?\n]|$))|(?= (?:and|but|now|today|yesterday"
+    r"|last|this|on|in (?:May|June|July|[A-Z]))\b))",
     re.IGNORECASE,
 )
 _KIN_COUNT = re.compile(
-    r"(?:an?|one|two|three|four|five|six|seven|no|\d+) (?:(?:young|little|older|younger|big|small|adult|grown|beautiful|wonderful|adopted|twin|rescue|cute|old|black"
-    r"|white|lovely|amazing|great) ){0,2}?(?P<n>sons?|daughters?|kids?|children|child|brothers?|sisters?|siblings?|twins|boys|girls|grandchildren|grandkids|dogs?|cats?"
+    r"(?:an?|one|two|three|four|five|six|seven|no|\d+) (?:(?:young|little|older|younger|big|small|adult"
+    r"|grown|beautiful|wonderful|adopted|twin|rescue|cute|old|black"
+    r"|white|lovely|amazing|great) ){0,2}?(?P<n>sons?|daughters?|kids?|children|child|brothers?|sisters?"
+    r"|siblings?|twins|boys|girls|grandchildren|grandkids|dogs?|cats?"
     r"|puppy|puppies|kittens?|rabbits?|horses?|parrots?|hamsters?|turtles?|guinea pigs?|goldfish)\b",
     re.IGNORECASE,
 )
-_KIN_OF = (("son|daughter|kid|child|twins|boys|girls", "child"), ("brother|sister|sibling", "sibling"), ("grand", "grandchild"))
+_KIN_OF = (
+    ("son|daughter|kid|child|twins|boys|girls", "child"),
+    ("brother|sister|sibling", "sibling"),
+    ("grand", "grandchild"),
+)
 _SUBJECTS = re.compile(
-    r"(?:(?:computer|political|environmental|data|social|marine|materials|information|cognitive|food|sports) (?:science|studies|engineering|biology)|"
-    r"(?:mechanical|electrical|civil|chemical|software|industrial|aerospace) engineering|art history|graphic design|interior design|creative writing|"
-    r"international relations|business administration|biology|chemistry|physics|math(?:s|ematics)?|medicine|law|economics|history|philosophy|psychology|"
-    r"sociology|linguistics|literature|music|art|architecture|engineering|nursing|education|journalism|geology|geography|astronomy|statistics|marketing|"
-    r"business|accounting|finance|pharmacy|dentistry|anthropology|archaeology|theology|design|film|fashion|counseling|agriculture|neuroscience|informatics)\b",
+    r"(?:(?:computer|political|environmental|data|social|marine|materials|information|cognitive|food|sports)"
+    r" (?:science|studies|engineering|biology)|"
+    r"(?:mechanical|electrical|civil|chemical|software|industrial|aerospace) engineering|art history|graphic"
+    r" design|interior design|creative writing|"
+    r"international relations|business administration|biology|chemistry|physics|math(?:s|ematics)?|medicine"
+    r"|law|economics|history|philosophy|psychology|"
+    r"sociology|linguistics|literature|music|art|architecture|engineering|nursing|education|journalism"
+    r"|geology|geography|astronomy|statistics|marketing|"
+    r"business|accounting|finance|pharmacy|dentistry|anthropology|archaeology|theology|design|film|fashion"
+    r"|counseling|agriculture|neuroscience|informatics)\b",
     re.IGNORECASE,
 )
-_SCHOOL_TAIL = re.compile(r"\b(?:University|College|School|Institute|Academy|Polytechnic|Conservatory|Uni|High|Elementary)\b")
-_SCHOOLS = frozenset({"MIT", "Stanford", "Harvard", "Yale", "Princeton", "Oxford", "Cambridge", "NTNU", "UCLA", "ETH", "Caltech", "Berkeley"})
+_SCHOOL_TAIL = re.compile(
+    r"\b(?:University|College|School|Institute|Academy|Polytechnic|Conservatory|Uni|High|Elementary)\b"
+)
+_SCHOOLS = frozenset(
+    {
+        "MIT",
+        "Stanford",
+        "Harvard",
+        "Yale",
+        "Princeton",
+        "Oxford",
+        "Cambridge",
+        "NTNU",
+        "UCLA",
+        "ETH",
+        "Caltech",
+        "Berkeley",
+    }
+)
 _HELPED = re.compile(
-    r"(?:[\w'’-]+ ){0,4}?(?:shelter|food bank|soup kitchen|kitchen|center|centre|hospital|library|school|church|clinic|zoo|museum|hospice|organi[sz]ation"
+    r"(?:[\w'’-]+ ){0,4}?(?:shelter|food bank|soup kitchen|kitchen|center|centre|hospital|library|school"
+    r"|church|clinic|zoo|museum|hospice|organi[sz]ation"
     r"|sanctuary|orphanage|nursing home|care home|charity)\b",
     re.IGNORECASE,
 )
 _EMAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
 _PHONE = re.compile(r"\+?\d[\d ()./-]{4,18}\d")
 _WORD = re.compile(r"[A-Za-z][\w-]*")
-_EVALUATIVE = english.words(
+_EVALUATIVE = words(
     """
     good great bad terrible horrible big huge total better best natural fast slow picky decent pretty really very true born avid keen hopeless lousy
     awful poor careful nervous wannabe aspiring failed bit former little complete passionate amazing fantastic wonderful mere such would-be worse happy heavy
@@ -178,7 +219,16 @@ def _lower_place(place: Place) -> tuple[int, int] | None:
     words = match[0].split()
     for n in range(len(words), 0, -1):
         phrase = " ".join(words[:n])
-        if phrase.title() in PLACES and phrase not in ("nice", "cork", "bath", "reading", "turkey", "china", "split", "cologne"):
+        if phrase.title() in PLACES and phrase not in (
+            "nice",
+            "cork",
+            "bath",
+            "reading",
+            "turkey",
+            "china",
+            "split",
+            "cologne",
+        ):
             return place.at, place.at + len(phrase)
     return None
 
@@ -250,7 +300,9 @@ def _names(place: Place) -> list[Value]:
 
 def _given_name(place: Place) -> list[Value]:
     """A name that is surely one, and all that is said: "I'm Alice", not "I'm Jordan's friend"."""
-    match = re.compile(r"(?P<n>[A-Z][\w-]+)(?: [A-Z][\w-]+)?(?=\s*(?:[.,!)\n]|$| from | and | -))").match(place.text, place.at, place.end)
+    match = re.compile(r"(?P<n>[A-Z][\w-]+)(?: [A-Z][\w-]+)?(?=\s*(?:[.,!)\n]|$| from | and | -))").match(
+        place.text, place.at, place.end
+    )
     if match is None or match["n"] not in GIVEN or match[0] in PLACES:
         return []
     return [Value(*match.span())]
@@ -259,13 +311,30 @@ def _given_name(place: Place) -> list[Value]:
 def _list(place: Place) -> list[Value]:
     """Short things in a list: "peanuts, shellfish and cats"."""
     found, at = [], place.at
-    item = re.compile(r"(?:all |most |some |raw |both |the |any )*(?P<v>[\w'’-]+(?: [\w'’-]+){0,2}?)(?=\s*(?:[.,;:!?()\n—–]|$| (?:and|or|but|so|because|since|which|though|too|as)\b))", re.IGNORECASE)
+    item = re.compile(
+        r"(?:all |most |some |raw |both |the |any )*(?P<v>[\w'’-]+(?:"
+        r" [\w'’-]+){0,2}?)(?=\s*(?:[.,;:!?()\n—–]|$| (?:and|or|but|so|because|since|which|though|too|as)\b))",
+        re.IGNORECASE,
+    )
     while (match := item.match(place.text, at, place.end)) is not None:
         word = match["v"].lower()
-        if word.split()[0] in _NO_LIKE or word.split()[0] in ("so", "please", "thanks", "he", "she", "my", "we", "can", "do", "just"):
+        if word.split()[0] in _NO_LIKE or word.split()[0] in (
+            "so",
+            "please",
+            "thanks",
+            "he",
+            "she",
+            "my",
+            "we",
+            "can",
+            "do",
+            "just",
+        ):
             break
         found.append(Value(match.start("v"), match.end("v")))
-        link = re.compile(r"(?:, (?:and |or |as well as )?| and | or |,? & )(?!so\b|but\b|I\b|it\b|my\b)").match(place.text, match.end(), place.end)
+        link = re.compile(r"(?:, (?:and |or |as well as )?| and | or |,? & )(?!so\b|but\b|I\b|it\b|my\b)").match(
+            place.text, match.end(), place.end
+        )
         if link is None:
             break
         at = link.end()
@@ -274,7 +343,9 @@ def _list(place: Place) -> list[Value]:
 
 def _languages(place: Place) -> list[Value]:
     found = []
-    for match in re.compile(r"(?:(?:, |,? and |,? & |)(?:some |a little |a bit of |fluent |basic )?)([A-Za-z]+)").finditer(place.text, place.at, place.end):
+    for match in re.compile(
+        r"(?:(?:, |,? and |,? & |)(?:some |a little |a bit of |fluent |basic )?)([A-Za-z]+)"
+    ).finditer(place.text, place.at, place.end):
         if match.start() != (found[-1].end if found else place.at) or match[1].lower() not in DEMONYMS:
             break
         found.append(Value(match.start(1), match.end(1)))
@@ -292,7 +363,8 @@ def _liked(place: Place) -> list[Value]:
 
 
 _SEVERAL = re.compile(
-    r"(?:[\w'’-]+(?: [\w'’-]+){0,2}?, )*[\w'’-]+(?: [\w'’-]+){0,2}?,? and (?:[\w'’-]+ ){0,2}?[\w'’-]+(?=\s*(?:[.;:!?)\n]|$|, (?:but|so|and|because|too)))"
+    r"(?:[\w'’-]+(?: [\w'’-]+){0,2}?, )*[\w'’-]+(?: [\w'’-]+){0,2}?,? and (?:[\w'’-]+"
+    r" ){0,2}?[\w'’-]+(?=\s*(?:[.;:!?)\n]|$|, (?:but|so|and|because|too)))"
 )
 _LINK = re.compile(r",? and |, ")
 
@@ -314,19 +386,29 @@ def _liked_one(place: Place) -> list[Value]:
     first = words[0].lower().replace("’", "'")
     if first in _NO_LIKE or first.endswith(("'s", "'re", "'ll", "'ve")):
         return []
-    if _DEICTIC.search(place.text, start, end) or re.search(r"\b(?:a|an|the) \w+$", place.text[start:end]) and place.text[end : end + 1] == ",":
+    if (
+        _DEICTIC.search(place.text, start, end)
+        or re.search(r"\b(?:a|an|the) \w+$", place.text[start:end])
+        and place.text[end : end + 1] == ","
+    ):
         return []
     if first == "the" and not _THE_LIKED.match(place.text, start):
         return []
     if first in ("a", "an") and not (len(words) > 2 and words[1] == "good"):
         return []
-    if first == "to" and (len(words) < 2 or words[1] in ("be", "hear", "see", "know", "think", "say", "have", "get", "thank", "imagine", "believe", "point", "add")):
+    if first == "to" and (
+        len(words) < 2
+        or words[1]
+        in ("be", "hear", "see", "know", "think", "say", "have", "get", "thank", "imagine", "believe", "point", "add")
+    ):
         return []
     return [Value(start, end)]
 
 
 def _preferred(place: Place) -> list[Value]:
-    over = re.compile(r" (?:over|rather than|instead of|more than|to(?= \w+(?:\s*[.,;!?]|$))|than) ").search(place.text, place.at, place.end)
+    over = re.compile(r" (?:over|rather than|instead of|more than|to(?= \w+(?:\s*[.,;!?]|$))|than) ").search(
+        place.text, place.at, place.end
+    )
     if over and place.text[place.at : over.start()].strip().lower() not in ("to", ""):
         found = _liked(Place(place.text, place.at, over.start()))
         if found:
@@ -337,9 +419,46 @@ def _preferred(place: Place) -> list[Value]:
 def _food(place: Place) -> list[Value]:
     start, end = upto(place)
     words = place.text[start:end].lower().split()
-    bad = {"out", "at", "in", "with", "like", "for", "on", "to", "lunch", "dinner", "breakfast", "well", "healthy", "less", "from", "a", "an", "my", "the",
-           "up", "alone", "again", "now", "properly", "together", "about", "enough", "right", "only", "of", "by"}  # fmt: skip
-    if not words or len(words) > 4 or words[0] in _NO_LIKE or words[0] in bad or any(w in ("for", "with", "at") for w in words):
+    bad = {
+        "out",
+        "at",
+        "in",
+        "with",
+        "like",
+        "for",
+        "on",
+        "to",
+        "lunch",
+        "dinner",
+        "breakfast",
+        "well",
+        "healthy",
+        "less",
+        "from",
+        "a",
+        "an",
+        "my",
+        "the",
+        "up",
+        "alone",
+        "again",
+        "now",
+        "properly",
+        "together",
+        "about",
+        "enough",
+        "right",
+        "only",
+        "of",
+        "by",
+    }
+    if (
+        not words
+        or len(words) > 4
+        or words[0] in _NO_LIKE
+        or words[0] in bad
+        or any(w in ("for", "with", "at") for w in words)
+    ):
         return []
     return [Value(start, end)]
 
@@ -349,7 +468,12 @@ def _job(place: Place) -> list[Value]:
     for match in re.compile(r"[A-Za-z][\w/'’-]*").finditer(place.text, place.at, place.end):
         gap = place.text[at : match.start()]
         word = match[0].lower()
-        if seen > 5 or gap.strip(" ") or word in _EVALUATIVE or word in ("and", "or", "who", "in", "at", "for", "with", "of", "to", "that", "but", "as"):
+        if (
+            seen > 5
+            or gap.strip(" ")
+            or word in _EVALUATIVE
+            or word in ("and", "or", "who", "in", "at", "for", "with", "of", "to", "that", "but", "as")
+        ):
             return []
         if word in english.JOBS:
             if _AFTER_NOUN.match(place.text, match.end(), place.end) is None:
@@ -388,7 +512,9 @@ def _device(place: Place) -> list[Value]:
 def _product(place: Place) -> list[Value]:
     span = _caps(place)
     if span is None:
-        match = re.compile(r"(?:i[A-Z]\w+|[a-z]+[A-Z_]\w+|vim|emacs|tmux|git|zsh|docker|python|linux|windows)(?: \d+)?\b").match(place.text, place.at, place.end)
+        match = re.compile(
+            r"(?:i[A-Z]\w+|[a-z]+[A-Z_]\w+|vim|emacs|tmux|git|zsh|docker|python|linux|windows)(?: \d+)?\b"
+        ).match(place.text, place.at, place.end)
         return [Value(*match.span())] if match and _AFTER_NOUN.match(place.text, match.end(), place.end) else []
     return _one(*span, text=place.text, most_words=4)
 
@@ -403,7 +529,10 @@ def _word(place: Place) -> list[Value]:
 
 
 def _word2(place: Place) -> list[Value]:
-    match = re.compile(rf"between jobs|table tennis|ping[- ]pong|(?:video|board) games|[\w-]+(?! (?:role|part|trick|game)s?\b)\b", re.IGNORECASE).match(place.text, place.at, place.end)
+    match = re.compile(
+        rf"between jobs|table tennis|ping[- ]pong|(?:video|board) games|[\w-]+(?! (?:role|part|trick|game)s?\b)\b",
+        re.IGNORECASE,
+    ).match(place.text, place.at, place.end)
     return [Value(*match.span())] if match else []
 
 
@@ -429,8 +558,24 @@ def _condition(place: Place) -> list[Value]:
 
 
 def _before_allergy(place: Place) -> list[Value]:
-    match = re.compile(r"(?P<v>[\w-]+(?: [\w-]+)?) allerg(?:y|ies)\b", re.IGNORECASE).match(place.text, place.at, place.end)
-    if match is None or match["v"].lower() in ("no", "any", "food", "some", "an", "a", "many", "other", "my", "these", "known", "no known", "no food"):
+    match = re.compile(r"(?P<v>[\w-]+(?: [\w-]+)?) allerg(?:y|ies)\b", re.IGNORECASE).match(
+        place.text, place.at, place.end
+    )
+    if match is None or match["v"].lower() in (
+        "no",
+        "any",
+        "food",
+        "some",
+        "an",
+        "a",
+        "many",
+        "other",
+        "my",
+        "these",
+        "known",
+        "no known",
+        "no food",
+    ):
         return []
     return [Value(match.start("v"), match.end("v"))]
 
@@ -449,10 +594,39 @@ def _pattern(pattern: re.Pattern[str]) -> Reader:
 
 
 READERS: Mapping[str, Reader] = {
-    "place": _place, "known_place": _known_place, "organisation": _organisation, "company": _company, "school": _school,
-    "place_of_help": _helped, "name": _name, "given_name": _given_name, "names": _names, "list": _list, "languages": _languages, "liked": _liked,
-    "preferred": _preferred, "food": _food, "job": _job, "counted_kin": _counted_kin, "device": _device, "product": _product,
-    "thing": _thing, "rest": _thing, "word": _word, "word2": _word2, "age": _age, "date": _date, "condition": _condition,
-    "before_allergy": _before_allergy, "diet": _diet, "subject": _pattern(_SUBJECTS), "email": _pattern(_EMAIL),
-    "phone": _pattern(_PHONE), "address": _pattern(re.compile(r"\d[\w/-]* [A-Z][\w.'’-]*(?: [\w.'’-]+){0,4}|[A-Z][\w.'’-]*(?: [A-Z][\w.'’-]*){0,3} \d+\w?(?:, [A-Z]\w+)?")),
-}  # fmt: skip
+    "place": _place,
+    "known_place": _known_place,
+    "organisation": _organisation,
+    "company": _company,
+    "school": _school,
+    "place_of_help": _helped,
+    "name": _name,
+    "given_name": _given_name,
+    "names": _names,
+    "list": _list,
+    "languages": _languages,
+    "liked": _liked,
+    "preferred": _preferred,
+    "food": _food,
+    "job": _job,
+    "counted_kin": _counted_kin,
+    "device": _device,
+    "product": _product,
+    "thing": _thing,
+    "rest": _thing,
+    "word": _word,
+    "word2": _word2,
+    "age": _age,
+    "date": _date,
+    "condition": _condition,
+    "before_allergy": _before_allergy,
+    "diet": _diet,
+    "subject": _pattern(_SUBJECTS),
+    "email": _pattern(_EMAIL),
+    "phone": _pattern(_PHONE),
+    "address": _pattern(
+        re.compile(
+            r"\d[\w/-]* [A-Z][\w.'’-]*(?: [\w.'’-]+){0,4}|[A-Z][\w.'’-]*(?: [A-Z][\w.'’-]*){0,3} \d+\w?(?:, [A-Z]\w+)?"
+        )
+    ),
+}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from memos.reading.english import FORMS
+from memos.reading.english_verbs import FORMS
 from memos.reading.patterns import FUTURE, PAST, PERFECT, PRESENT, PROGRESSIVE, words
 
 _TOKEN = re.compile(r"\s?([A-Za-z]+(?:['’][a-z]+)?)")
@@ -20,10 +20,27 @@ _ADVERBS = words(
 )
 _BE = {"am": PRESENT, "m": PRESENT, "is": PRESENT, "are": PRESENT, "re": PRESENT, "was": PAST, "were": PAST}
 _NEGATIVE = {
-    "don't": "do", "doesn't": "do", "didn't": "did", "won't": "will", "can't": "can", "cannot": "can", "isn't": "is", "aren't": "are",
-    "wasn't": "was", "weren't": "were", "haven't": "have", "hasn't": "has", "hadn't": "had", "wouldn't": "would",
-    "couldn't": "could", "shouldn't": "should", "dont": "do", "cant": "can", "ain't": "am", "mustn't": "must",
-}  # fmt: skip
+    "don't": "do",
+    "doesn't": "do",
+    "didn't": "did",
+    "won't": "will",
+    "can't": "can",
+    "cannot": "can",
+    "isn't": "is",
+    "aren't": "are",
+    "wasn't": "was",
+    "weren't": "were",
+    "haven't": "have",
+    "hasn't": "has",
+    "hadn't": "had",
+    "wouldn't": "would",
+    "couldn't": "could",
+    "shouldn't": "should",
+    "dont": "do",
+    "cant": "can",
+    "ain't": "am",
+    "mustn't": "must",
+}
 _MODAL = words("would could might may should d must shall ought")
 _IRREGULAR_PAST = words(
     """
@@ -33,7 +50,10 @@ _IRREGULAR_PAST = words(
     fed grew left lost quit had drank
     """
 )
-_PARTICIPLE = _IRREGULAR_PAST | words("been gone seen done taken given written eaten driven known grown spoken gotten become begun flown broken worn chosen")
+_PARTICIPLE = _IRREGULAR_PAST | words(
+    "been gone seen done taken given written eaten driven known grown spoken gotten become begun flown"
+    " broken worn chosen"
+)
 _NO_ED = words("need feed seed bed red speed embed exceed indeed breed bleed weed shed wed sped")
 
 
@@ -148,12 +168,19 @@ class _Parser:
             # "I've got a dog" is having one; "I've got a new dog named Rex" as well.
             return self._done("have", start, after, tense=PRESENT)
         if self.be:
-            if word == "going" and (to := re.compile(r" to (?=[a-z])(?!(?:a|an|the|my|our|this|that|his|her|their|your|some|another|one|church|school|college|work|bed)\b)").match(self.text, after, self.end)):
+            if word == "going" and (
+                to := re.compile(
+                    r" to (?=[a-z])(?!(?:a|an|the|my|our|this|that|his|her|their|your|some|another|one"
+                    r"|church|school|college|work|bed)\b)"
+                ).match(self.text, after, self.end)
+            ):
                 self.future, self.be = True, ""
                 return self._future_verb(to.end())
             verb, tense = FORMS.get(word, (word, ""))
             if tense == PROGRESSIVE or (word.endswith("ing") and len(word) > 4):
-                return self._done(verb, start, after, tense=PERFECT if self.perfect else PAST if self.past else PROGRESSIVE)
+                return self._done(
+                    verb, start, after, tense=PERFECT if self.perfect else PAST if self.past else PROGRESSIVE
+                )
             return self._done("be", start, start)
         verb, tense = FORMS.get(word, (word, ""))
         if self.modal in ("can",):

@@ -5,15 +5,44 @@ from __future__ import annotations
 import re
 
 _IRREGULAR_PAST = {
-    "be": "was", "have": "had", "eat": "ate", "drink": "drank", "speak": "spoke", "go": "went", "drive": "drove", "grow": "grew",
-    "study": "studied", "drop": "dropped", "prefer": "preferred", "do": "did", "plan": "planned", "can": "could",
-}  # fmt: skip
+    "be": "was",
+    "have": "had",
+    "eat": "ate",
+    "drink": "drank",
+    "speak": "spoke",
+    "go": "went",
+    "drive": "drove",
+    "grow": "grew",
+    "study": "studied",
+    "drop": "dropped",
+    "prefer": "preferred",
+    "do": "did",
+    "plan": "planned",
+    "can": "could",
+}
 _PRONOUNS = {
-    "my": "their", "me": "them", "myself": "themselves", "our": "their", "us": "them", "mine": "theirs", "i": "they",
-    "i'm": "they are", "i’m": "they are", "i've": "they have", "i’ve": "they have", "we": "they", "ours": "theirs",
-    "i'll": "they will", "i’ll": "they will", "we're": "they are", "ourselves": "themselves", "am": "are",
-}  # fmt: skip
-_PRONOUN = re.compile(r"(?<![\w-])(?:I['’](?:m|ve|ll)|we['’]re|my|me|myself|our|us|mine|I|we|ours|ourselves)(?![\w-])", re.IGNORECASE)
+    "my": "their",
+    "me": "them",
+    "myself": "themselves",
+    "our": "their",
+    "us": "them",
+    "mine": "theirs",
+    "i": "they",
+    "i'm": "they are",
+    "i’m": "they are",
+    "i've": "they have",
+    "i’ve": "they have",
+    "we": "they",
+    "ours": "theirs",
+    "i'll": "they will",
+    "i’ll": "they will",
+    "we're": "they are",
+    "ourselves": "themselves",
+    "am": "are",
+}
+_PRONOUN = re.compile(
+    r"(?<![\w-])(?:I['’](?:m|ve|ll)|we['’]re|my|me|myself|our|us|mine|I|we|ours|ourselves)(?![\w-])", re.IGNORECASE
+)
 _US = re.compile(r"\bUS\b")
 
 

@@ -54,9 +54,9 @@ class Recall:
         if len(query) > MAX_QUERY:
             query = query[:MAX_QUERY]
             reasons.append(f"the query was read up to {MAX_QUERY} characters")
-        vectors = await self._vectors(query, cubes, embedders or {}, reasons)
-        served = ("vector",) if vectors else ()
         question = await self._understand(query, ask, cubes)
+        vectors = await self._vectors(question.meaning, cubes, embedders or {}, reasons)
+        served = ("vector",) if vectors else ()
         names, pools = await self._pools(ask, question, cubes, vectors, reasons)
         trace.question, trace.names, trace.pools = question, names, pools
         if not pools:
@@ -95,11 +95,14 @@ class Recall:
         return out
 
     async def _understand(self, query: str, ask: Ask, cubes: Mapping[str, CubeStore]) -> Question:
+        outlines = await asyncio.gather(*(store.outline() for store in cubes.values()))
         speakers: dict[str, int] = {}
-        for store in cubes.values():
-            for name, count in (await store.speakers()).items():
+        for outline in outlines:
+            for name, count in outline.speakers.items():
                 speakers[name] = speakers.get(name, 0) + count
-        return understand(query, speakers, now=ask.now or utcnow(), zone=ask.zone)
+        times = [t for o in outlines for t in (o.first, o.last) if t is not None]
+        years = range(max(min(times).year, max(times).year - 20), max(times).year + 1) if times else None
+        return understand(query, speakers, now=ask.now or utcnow(), zone=ask.zone, years=years)
 
     async def _pools(
         self,
@@ -113,8 +116,9 @@ class Recall:
             terms=question.terms,
             speakers=question.speakers,
             spans=question.spans,
-            pool=max(ask.recipe.pool, ask.limit * 2),
-            weights=ask.recipe.first_stage,
+            text_pool=max(ask.recipe.text_pool, ask.limit * 2),
+            dense_pool=max(ask.recipe.dense_pool, ask.limit),
+            weights=ask.recipe.first_stage(),
             force=ask.force,
         )
         if len(cubes) > 1:

@@ -87,7 +87,7 @@ async def _candidate(
     if at is None or ranking is None:
         stages.append(Stage("indexed", None, None, False, "it is not in the index"))
         return "indexed", ["run `memos doctor`"]
-    normal = max(ask.recipe.pool, ask.limit * 2)
+    normal = max(ask.recipe.text_pool, ask.limit * 2)
     outside = pool.documents > normal and pool.first_rank[at] > normal
     _pool_stage(stages, pool, at, forced=outside)
     rank = int(np.flatnonzero(ranking.place == at)[0]) + 1

@@ -14,6 +14,7 @@ from datetime import datetime, tzinfo
 from memos.memory.hit import Hit, Passage
 from memos.memory.model import LAYER_OF, Layer, Memory
 from memos.text.analysis import analyze, sentences
+from memos.text.document import own_words
 
 OPEN, CLOSE = "<memos-context>", "</memos-context>"
 LONG = 360  # characters from which a memory is shown by passage
@@ -70,7 +71,7 @@ def line(hit: Hit, zone: tzinfo) -> str:
     stamp = f"{when.astimezone(zone):%Y-%m-%d %H:%M} " if when else ""
     who = f"{escape(hit.memory.speaker)}: " if hit.memory.speaker else ""
     mark = "[outdated] " if hit.stale else ""
-    return f"{stamp}{mark}{who}{escape(hit.text)}"
+    return f"{stamp}{mark}{who}{escape(own_words(hit.text, hit.memory.speaker))}"
 
 
 def _fact_line(fact: Memory, zone: tzinfo) -> str:

@@ -9,15 +9,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+ENOUGH = 0.5  # share of the question's rarity that a best match must hold to count as full
+
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
     """Weights of features that are each in [0, 1] (dense ones may be slightly negative), and limits.
 
-    `lexical` and `session` are scaled by the best candidate of the question, `dense` and `dense_window` by the distance between
-    the cube's mean and its best cosine. `pool`: candidates looked at with care. `dense_share_needed`: below this share of
-    embedded texts the dense channel is left out, since it would favour whatever happens to be embedded. `dense_floor`: how far
-    towards the best cosine a memory without a shared word must come to be shown at all.
+    `lexical` and `session` are measured against the best candidate (or half the question, where that is more), `dense` and
+    `dense_window` from the cube's mean cosine to the best. A message without a vector is judged by its words instead.
+    `text_pool` and `dense_pool`: candidates looked at with care. `attainable`: the sum that a very good answer reaches, by which
+    scores become comparable; a wanted speaker or date adds its weight. `dense_floor`: how far towards the best cosine a memory
+    without a shared word nearby must come to be shown at all. `weak`: scores below it mean that probably nothing answers.
     """
 
     weights: Mapping[str, float] = field(
@@ -25,7 +28,7 @@ class Recipe:
             {
                 "lexical": 0.40,
                 "session": 0.12,
-                "dense": 0.10,
+                "dense": 0.15,
                 "dense_window": 0.15,
                 "speaker": 0.20,
                 "date": 0.40,
@@ -37,15 +40,16 @@ class Recipe:
             }
         )
     )
-    first_stage: Mapping[str, float] = field(
-        default_factory=lambda: MappingProxyType(
-            {"lexical": 0.52, "dense": 0.10, "dense_window": 0.15, "speaker": 0.20, "date": 0.40}
-        )
-    )
-    pool: int = 400
-    dense_share_needed: float = 0.9
-    derived_discount: float = 0.95
+    text_pool: int = 300
+    dense_pool: int = 200
+    attainable: float = 1.02
     dense_floor: float = 0.35
+    weak: float = 0.60
+
+    def first_stage(self) -> dict[str, float]:
+        """The weights of the first stage: all that words and vectors are worth goes to words."""
+        text = sum(self.weights[n] for n in ("lexical", "session", "dense", "dense_window"))
+        return {**self.weights, "text": text}
 
 
 DEFAULT = Recipe()

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from memos.storage.ports import Wanted
-from memos.text.analysis import FRAME_WORDS, analyze
+from memos.text.analysis import analyze
 from memos.text.dates import DateMention, find_dates
 
 ROLES = frozenset({"user", "assistant", "system", "developer", "tool", "function"})
@@ -28,9 +28,11 @@ _HAS_YEAR = re.compile(r"(?:19|20)\d\d")
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What recall knows of a question. `terms` map to how much each counts; `speakers` to how much their words are wanted."""
+    """What recall knows of a question. `meaning` is what is embedded: the question less the names of speakers, which are
+    matched exactly. `terms` map to how much each counts; `speakers` to how much their words are wanted."""
 
     text: str
+    meaning: str
     terms: Mapping[str, float]
     speakers: Mapping[str, float] = field(default_factory=dict)
     spans: tuple[Wanted, ...] = ()
@@ -42,46 +44,69 @@ class Question:
 def understand(text: str, speakers: Mapping[str, int], *, now: datetime, zone: str = "UTC", years: range | None = None) -> Question:
     """Read a question. `speakers`: everybody who speaks in the cubes searched; `now`: what "last week" is relative to;
     `years`: the years the cubes cover, tried for dates that name none."""
-    people, name_terms = _asked_speakers(text, speakers)
-    analysis = analyze(text, query=True)
-    content = list(dict.fromkeys(analysis.content_terms() or analysis.terms))
-    terms = [t for t in content if t not in FRAME_WORDS] or content
-    terms = [t for t in terms if t not in name_terms] or terms
-    if not people:
-        people = _first_person(text, speakers)
+    named = _people_named(text, speakers)
+    dates = find_dates(text, now=now, zone=zone)
+    meaning = _without(text, [(a, b) for a, b, _ in named])
+    rest = _without(text, [(a, b) for a, b, _ in named] + [(d.start, d.end) for d in dates if not d.relative])
+    analysis = analyze(rest, query=True)
+    terms = list(dict.fromkeys(analysis.content_terms() or analyze(text, query=True).terms))
     return Question(
         text=text,
+        meaning=meaning or text,
         terms=dict.fromkeys(terms, 1.0),
-        speakers=people,
-        spans=_spans(text, now, zone, years),
+        speakers=_wanted(text, named) or _first_person(text, speakers),
+        spans=_spans(text, dates, years),
         asks_name=bool(_ASKS_NAME.search(text)),
         asks_when=bool(_ASKS_WHEN.search(text)),
     )
 
 
-def _asked_speakers(text: str, speakers: Mapping[str, int]) -> tuple[dict[str, float], set[str]]:
-    """Whose words are wanted: the only person named, or the first of two unless they are joined ("A and B")."""
-    low = text.casefold()
-    found: list[tuple[int, int, str]] = []
+_WORD = re.compile(r"[^\W_\u3040-\u30ff\u3400-\u9fff]+")
+_CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]+")
+_POSSESSIVE = re.compile(r"['’]s\b")
+
+
+def _people_named(text: str, speakers: Mapping[str, int]) -> list[tuple[int, int, tuple[str, ...]]]:
+    """(start, end, speakers) of the speakers' names in the text, in order; looked up, so any number of people will do."""
+    people: dict[str, list[str]] = {}
     for name in speakers:
-        if name in ROLES:
-            continue
-        for form in {name.casefold(), name.casefold().split()[0]}:
-            if len(form) < 2 or form not in low:
-                continue
-            at = re.search(rf"(?<!\w){re.escape(form)}(?!\w)", low) if form.isascii() else re.search(re.escape(form), low)
-            if at:
-                found.append((at.start(), at.end(), name))
-                break
-    if not found:
-        return {}, set()
-    found.sort()
-    terms = {t for a, b, _ in found for t in analyze(text[a:b], query=True).terms}
-    if len({a for a, _, _ in found}) > 1:
-        first, second = found[0], next(f for f in found if f[0] != found[0][0])
-        if low[first[1] : second[0]].strip() in _JOINED or "both" in low:
-            return {name: 0.5 for a, _, name in found if a in (first[0], second[0])}, terms
-    return {name: 1.0 for a, _, name in found if a == found[0][0]}, terms
+        if name not in ROLES:
+            low = name.casefold()
+            for form in {low, low.split()[0]}:
+                if len(form) > 1:
+                    people.setdefault(form, []).append(name)
+    if not people:
+        return []
+    words = [(m.start(), m.end()) for m in _WORD.finditer(text)]
+    spans = [(words[i][0], words[j][1]) for i in range(len(words)) for j in range(min(i + 2, len(words) - 1), i - 1, -1)]
+    for run in _CJK.finditer(text):
+        spans += [(i, j) for i in range(run.start(), run.end()) for j in range(min(i + 4, run.end()), i + 1, -1)]
+    out: list[tuple[int, int, tuple[str, ...]]] = []
+    for start, end in sorted(spans, key=lambda s: (s[0], -s[1])):
+        found = people.get(text[start:end].casefold())
+        if found and (not out or start >= out[-1][1]):
+            out.append((start, end, tuple(found)))
+    return out
+
+
+def _without(text: str, spans: list[tuple[int, int]]) -> str:
+    """The text less these spans (and a possessive after them)."""
+    for start, end in sorted(spans, reverse=True):
+        text = f"{text[:start]} {_POSSESSIVE.sub('', text[end:], count=1) if text[end : end + 1] in ('’', chr(39)) else text[end:]}"
+    return " ".join(text.split())
+
+
+def _wanted(text: str, named: list[tuple[int, int, tuple[str, ...]]]) -> dict[str, float]:
+    """Whose words are wanted: the person named first; either of two when joined ("A and B")."""
+    if not named:
+        return {}
+    first = named[0]
+    other = next((n for n in named[1:] if n[2] != first[2]), None)
+    if other is not None:
+        between = text[first[1] : other[0]].strip().casefold()
+        if between in _JOINED or "both" in text.casefold():
+            return dict.fromkeys((*first[2], *other[2]), 0.5)
+    return dict.fromkeys(first[2], 1.0)
 
 
 def _first_person(text: str, speakers: Mapping[str, int]) -> dict[str, float]:
@@ -92,9 +117,9 @@ def _first_person(text: str, speakers: Mapping[str, int]) -> dict[str, float]:
     return {}
 
 
-def _spans(text: str, now: datetime, zone: str, years: range | None) -> tuple[Wanted, ...]:
+def _spans(text: str, dates: list[DateMention], years: range | None) -> tuple[Wanted, ...]:
     out: list[Wanted] = []
-    for found in find_dates(text, now=now, zone=zone):
+    for found in dates:
         if found.recurring:
             continue
         weight = 0.3 if found.precision in ("year", "decade", "season", "range") else 1.0

@@ -7,6 +7,7 @@ another inside a durable transaction, so that read-modify-write is safe across t
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -112,7 +113,8 @@ class Probe:
     model: str | None = None
     speakers: Mapping[str, float] = field(default_factory=dict)
     spans: Sequence[Wanted] = ()
-    pool: int = 400
+    text_pool: int = 300
+    dense_pool: int = 200
     weights: Mapping[str, float] = field(default_factory=dict)
     force: Sequence[str] = ()
 
@@ -123,8 +125,8 @@ class Pool:
 
     Columns (float32): `lexical` and `coarse` (≥ 0, idf-weighted), `dense` and `dense_window` (cosines), `speaker`, `date`,
     `question`, `time_word`, `name` and `length` (0 to 1). `full_match` is the lexical value of a typical message that holds
-    every term once. `dense_mean` and `dense_best` are what a cosine is measured against. `cut` is the first-stage score below
-    which memories stayed out.
+    every term once. `dense_mean` and `dense_window_mean` are the cosines of the cube's mean, where nearness begins to count. `cut` is
+    the first-stage score below which memories came in by vector alone.
     """
 
     rows: NDArray[np.int64]
@@ -137,11 +139,19 @@ class Pool:
     history_chars: int
     full_match: float
     dense_mean: float = 0.0
-    dense_best: float = 0.0
+    dense_window_mean: float = 0.0
     has_dense: bool = False
-    dense_share: float = 0.0
     cut: float = 0.0
     loading: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """Who speaks in a cube (and how many texts are theirs), and from when to when its raw records go."""
+
+    speakers: Mapping[str, int]
+    first: datetime | None = None
+    last: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,7 +258,7 @@ class CubeStore(Protocol):
 
     async def count(self, where: Filter | None = None, *, view: View = NOW) -> int: ...
 
-    async def history(self, id: str) -> list[Version]: ...
+    async def history(self, id: str) -> builtins.list[Version]: ...
 
     async def neighbors(
         self,
@@ -259,11 +269,11 @@ class CubeStore(Protocol):
         direction: Direction = "both",
         view: View = NOW,
         limit: int = 1000,
-    ) -> list[Link]: ...
+    ) -> builtins.list[Link]: ...
 
     async def search_text(
         self, query: TextQuery, *, limit: int = 50, where: Filter | None = None, view: View = NOW
-    ) -> list[Scored]: ...
+    ) -> builtins.list[Scored]: ...
 
     async def search_vector(
         self,
@@ -273,7 +283,7 @@ class CubeStore(Protocol):
         limit: int = 50,
         where: Filter | None = None,
         view: View = NOW,
-    ) -> list[Scored]: ...
+    ) -> builtins.list[Scored]: ...
 
     async def gather(self, probe: Probe, *, where: Filter | None = None, view: View = NOW) -> Pool:
         """The candidates of a question with every channel's value: the one round trip of a search."""
@@ -287,17 +297,17 @@ class CubeStore(Protocol):
         """How many texts there are, and how many hold each term: the rarity of terms across several cubes."""
         ...
 
-    async def speakers(self) -> dict[str, int]:
-        """Everybody who speaks in the cube, and how many texts are theirs."""
+    async def outline(self) -> Outline:
+        """Who speaks in the cube, and which time it covers."""
         ...
 
     async def preceding(self, ids: Sequence[str], count: int) -> dict[str, tuple[Memory, ...]]:
         """For each raw record the up to `count` records before it in its session, oldest first."""
         ...
 
-    async def todo(self, task: str, limit: int = 100) -> list[Todo]: ...
+    async def todo(self, task: str, limit: int = 100) -> builtins.list[Todo]: ...
 
-    async def pending_vectors(self, model: str, limit: int = 256) -> list[Pending]: ...
+    async def pending_vectors(self, model: str, limit: int = 256) -> builtins.list[Pending]: ...
 
     async def count_pending_vectors(self, model: str) -> int: ...
 

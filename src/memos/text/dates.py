@@ -23,6 +23,7 @@ from memos.text.dates_chinese import RULES as CHINESE
 from memos.text.dates_english import GATES
 from memos.text.dates_english import RULES as ENGLISH
 from memos.text.intervals import Interval, Reference, clock_of
+from memos.text.overlaps import without_overlaps
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,11 +109,7 @@ def _matches(rule: Rule, scene: Scene) -> list[Found]:
 
 def _outermost(hits: list[Found]) -> list[Found]:
     """The longest of overlapping hits, in order; the earlier rule wins a tie."""
-    kept: list[Found] = []
-    for hit in sorted(hits, key=lambda h: h.start - h.end):
-        if all(hit.end <= other.start or hit.start >= other.end for other in kept):
-            kept.append(hit)
-    return sorted(kept, key=lambda h: h.start)
+    return without_overlaps(sorted(hits, key=lambda h: h.start - h.end))
 
 
 def _around(found: list[Found], scene: Scene) -> list[Found]:
@@ -125,7 +122,8 @@ def _around(found: list[Found], scene: Scene) -> list[Found]:
         except (ValueError, OverflowError):
             moved = None
         if moved is not None:
-            out = [other for other in out if other.end <= moved.start]
+            while out and out[-1].end > moved.start:
+                out.pop()
             out.append(moved)
         elif hit.clock is None and (since := _SINCE.search(head)) and _utc(hit.interval, scene)[0] < scene.ref.now:
             start = hit.start - (len(head) - since.start())

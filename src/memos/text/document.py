@@ -39,8 +39,16 @@ class TermRow:
 
 def term_row(memory: Memory) -> TermRow:
     """The searchable form of a memory: content terms of title and text (all terms where there is no content word)."""
-    text = f"{memory.title}\n{memory.text}" if memory.title else memory.text
-    return TermRow(index_terms(text), _beside(memory), traits(memory.text, memory.speaker))
+    said = own_words(memory.text, memory.speaker)
+    text = f"{memory.title}\n{said}" if memory.title else said
+    return TermRow(index_terms(text), _beside(memory), traits(said, memory.speaker))
+
+
+def own_words(text: str, speaker: str | None) -> str:
+    """The text without a leading "Name: " that only repeats its speaker."""
+    if speaker and text.startswith(speaker) and text[len(speaker) : len(speaker) + 1] in (":", "："):
+        return text[len(speaker) + 1 :].lstrip() or text
+    return text
 
 
 def index_terms(text: str) -> tuple[str, ...]:

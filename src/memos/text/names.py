@@ -26,6 +26,7 @@ from memos.text.name_lists import (
     SURNAMES,
     SURNAMES_2,
 )
+from memos.text.overlaps import without_overlaps
 
 
 class NameType(StrEnum):
@@ -58,11 +59,7 @@ def find_names(text: str) -> list[Name]:
     found += _capitalised(text)
     if not text.isascii():
         found += _chinese(text)
-    kept: list[Name] = []
-    for name in sorted(found, key=lambda n: (-n.confidence, n.start - n.end)):
-        if all(name.end <= other.start or name.start >= other.end for other in kept):
-            kept.append(name)
-    return sorted(kept, key=lambda n: n.start)
+    return without_overlaps(sorted(found, key=lambda n: (-n.confidence, n.start - n.end)))
 
 
 # --- addresses, handles, identifiers --------------------------------------------------------------------------------------
@@ -97,19 +94,24 @@ def _addresses(text: str) -> Iterator[Name]:
 
 _WORD = r"[A-ZÀ-ÖØ-Þ][\w’'&+-]*\.?(?<![’'.])|St\."
 _RUN = re.compile(
-    rf"(?<![\w@/#’'.-])(?:{_WORD})(?:(?: (?:of the|of|de la|de|del|van der|van|von|da|di|der|the|and|&) (?=[A-Z])| )(?:{_WORD}))*"
+    rf"(?<![\w@/#’'.-])(?:{_WORD})(?:(?: (?:of the|of|de la|de|del|van der|van|von|da|di|der|the|and|&)"
+    rf" (?=[A-Z])| )(?:{_WORD}))*"
 )
 _TITLE = re.compile(
     r"(?:^|\W)(?:Dr|Mr|Mrs|Ms|Miss|Prof|Professor|Doctor|Uncle|Aunt|Auntie|Saint|Sir|Lady|Captain|Judge)\.? $"
 )
 _KIN = (
-    r"friend|best friend|brother|sister|wife|husband|son|daughter|mother|father|mom|mum|dad|boss|manager|colleague|coworker"
-    r"|neighbou?r|cousin|uncle|aunt|nephew|niece|girlfriend|boyfriend|partner|fianc[eé]e?|roommate|flatmate|teacher|doctor"
-    r"|dentist|therapist|coach|kid|child|baby|dog|cat|puppy|kitten|pet|horse|parrot|rabbit|hamster|grandson|granddaughter"
+    r"friend|best friend|brother|sister|wife|husband|son|daughter|mother|father|mom|mum|dad|boss|manager"
+    r"|colleague|coworker"
+    r"|neighbou?r|cousin|uncle|aunt|nephew|niece|girlfriend|boyfriend|partner|fianc[eé]e?|roommate|flatmate"
+    r"|teacher|doctor"
+    r"|dentist|therapist|coach|kid|child|baby|dog|cat|puppy|kitten|pet|horse|parrot|rabbit|hamster|grandson"
+    r"|granddaughter"
     r"|grandma|grandpa|grandmother|grandfather|buddy|mentor|dogs|cats|pup"
 )
 _PERSON_BEFORE = re.compile(
-    rf"(?:\b(?:{_KIN})(?:,| is| was)? |\b(?:called|named|nicknamed|name is|name's|name was|I'm|I am|this is|it's|hi|hey|hello|dear"
+    rf"(?:\b(?:{_KIN})(?:,| is| was)? |\b(?:called|named|nicknamed|name is|name's|name was|I'm|I am|this is"
+    rf"|it's|hi|hey|hello|dear"
     r"|thanks|bye|with|met|meet|told|ask|asked|married|call|text|texted) |['’]s name is )$",
     re.IGNORECASE,
 )
@@ -117,18 +119,21 @@ _SURE_PERSON = re.compile(
     rf"\b(?:(?:{_KIN})(?: is| was)? (?:called |named )?|called |named |name is |name's )$", re.IGNORECASE
 )
 _PERSON_AFTER = re.compile(
-    r"(?: (?:said|says|told|asked|thinks|wants|loves|likes|called|texted|wrote|and I)\b|['’]s (?:birthday|mom|dad|wife|husband|house|wedding|place|room)\b)"
+    r"(?: (?:said|says|told|asked|thinks|wants|loves|likes|called|texted|wrote|and I)\b|['’]s (?:birthday"
+    r"|mom|dad|wife|husband|house|wedding|place|room)\b)"
 )
 _PLACE_BEFORE = re.compile(
     r"\b(?:in|from|near|visit|visited|visiting|to|around|outside|across|leaving|left|reached) $", re.IGNORECASE
 )
 _MOVE_BEFORE = re.compile(
-    r"\b(?:live|lives|lived|living|moved?|moving|born|based|grew up|raised|fly|flew|flying|travel\w*|trip|went|going|go|been"
+    r"\b(?:live|lives|lived|living|moved?|moving|born|based|grew up|raised|fly|flew|flying|travel\w*|trip"
+    r"|went|going|go|been"
     r"|stay\w*|arrived|drove|vacation|holiday)(?: back| over| here| all the way)? (?:in|to|from|at) $",
     re.IGNORECASE,
 )
 _WORK_BEFORE = re.compile(
-    r"\b(?:work|works|worked|working|job|intern\w*|position|offer|employed|hired|company|startup|engineer|manager|developer|designer|analyst)"
+    r"\b(?:work|works|worked|working|job|intern\w*|position|offer|employed|hired|company|startup|engineer"
+    r"|manager|developer|designer|analyst)"
     r"(?: (?:now|there|here))? (?:at|for|by|with|from|called|named) $|\bjoin(?:ed|ing)? $",
     re.IGNORECASE,
 )
@@ -255,11 +260,13 @@ _AFTER = "今昨明每"
 _STOP = "的是了在和与说也很都就还住有去来要会想吧吗呢啊，。！？、；：从到不"
 _PERSON_NAME = rf"(?:(?:{'|'.join(SURNAMES_2)})|[{SURNAMES}])[^{_STOP}\W\d]{{1,2}}"
 _CJK_CALLED = re.compile(
-    rf"(?:我叫|名叫|叫做|名字叫|名字是|叫)(?P<n>[A-Za-z][A-Za-z]{{1,20}}|{_PERSON_NAME}|小[{_HAN}]|[^{_STOP}\W\d]{{2,3}})"
+    rf"(?:我叫|名叫|叫做|名字叫|名字是|叫)(?P<n>[A-Za-z][A-Za-z]{{1,20}}|{_PERSON_NAME}|小[{_HAN}]"
+    rf"|[^{_STOP}\W\d]{{2,3}})"
     rf"(?=[{_STOP}{_AFTER}\s]|$)"
 )
 _CJK_KIN = re.compile(
-    r"(?:朋友|同事|同学|老板|经理|邻居|哥哥|姐姐|弟弟|妹妹|老婆|妻子|丈夫|老公|儿子|女儿|男友|女友|男朋友|女朋友|室友|老师)"
+    r"(?:朋友|同事|同学|老板|经理|邻居|哥哥|姐姐|弟弟|妹妹|老婆|妻子|丈夫|老公|儿子|女儿|男友|女友|男朋友"
+    r"|女朋友|室友|老师)"
     rf"(?P<n>{_PERSON_NAME}|小[{SURNAMES}])(?=[{_STOP}{_AFTER}]|$)"
 )
 _CJK_TITLE = re.compile(rf"(?P<n>[{SURNAMES}][{_HAN}]{{0,2}}?)(?:先生|女士|小姐|老师|教授|医生|经理|博士|阿姨|叔叔)")
@@ -267,7 +274,8 @@ _CJK_ORG = re.compile(
     rf"(?P<n>[A-Z]?[{_HAN}A-Za-z]{{2,10}}?(?:公司|大学|医院|银行|集团|学院|中学|小学|研究所|博物馆|图书馆))"
 )
 _CJK_PLACE = re.compile(
-    rf"(?:在|去|到|从|来自|住)(?P<n>[{_HAN}]{{2,3}}?(?:省|市|区|县|路|街|镇|国))(?!家|际|内|外|民|庆|王|旗|语|产|画|企|有)"
+    rf"(?:在|去|到|从|来自|住)(?P<n>[{_HAN}]{{2,3}}?(?:省|市|区|县|路|街|镇|国))(?!家|际|内|外|民|庆|王|旗"
+    rf"|语|产|画|企|有)"
 )
 _CJK_KNOWN = re.compile("|".join(sorted(CHINESE_PLACES, key=len, reverse=True)))
 _CJK_TITLE_MARK = re.compile(r"《(?P<n>[^《》\n]{1,40})》")

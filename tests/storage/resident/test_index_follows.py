@@ -165,7 +165,7 @@ class Following(RuleBasedStateMachine):
 def test_an_index_that_follows_equals_one_built_anew() -> None:
     run_state_machine_as_test(  # type: ignore[no-untyped-call]
         Following,
-        settings=settings(max_examples=25, stateful_step_count=20, deadline=None, suppress_health_check=list(HealthCheck)),
+        settings=settings(max_examples=60, stateful_step_count=20, deadline=None, suppress_health_check=list(HealthCheck)),
     )
 
 

@@ -1,7 +1,7 @@
 """The pool of candidates for one question, with every channel's raw value for each: what `recall` weighs and ranks.
 
 Two stages, so that a million messages cost little more than a thousand. First every message gets a cheap score (BM25 spread
-to its neighbours, nearest vectors, speaker, dates) and the best are kept; then only these are looked at with care.
+to its neighbours, speaker, dates, what the message is); the best by it and the nearest vectors are looked at with care.
 BM25 uses a fixed length pivot instead of the average length, so a message's impact does not change as others arrive.
 Formula: Robertson & Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond", 2009.
 """
@@ -16,19 +16,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memos.storage.ports import Pool, Probe
-from memos.storage.resident.index import ResidentIndex
-from memos.storage.resident.vectors import EXACT_LIMIT, VectorIndex
-from memos.text.document import MORE_NAMES, ONE_NAME, QUESTION, TIME_WORD
+from memos.storage.resident.index import ResidentIndex, traits
+from memos.storage.resident.vectors import VectorIndex
 
 F32 = NDArray[np.float32]
 Docs = NDArray[np.intp]
 
-K1, B, PIVOT = 1.2, 0.5, 8.0  # PIVOT: content terms of a typical message
+K1, B, PIVOT = 0.9, 0.4, 8.0  # PIVOT: content terms of a typical message
+TYPICAL_IMPACT = 1.2  # impact of one mention in a short message
 KERNEL = {1: 0.6, 2: 0.4}  # what a term is worth that stands one or two messages away
 SPREAD = {1: 0.4, 2: 0.25}  # the first stage's cheaper, additive form of the same
-LENGTH_FULL = 20  # content terms from which a message counts as long
-MAX_WALK = 400_000  # postings the first stage walks at most: the rarest terms first
-NEAREST = 1_000  # nearest vectors that enter the first stage when not all are scored
+MAX_WALK = 600_000  # postings the first stage walks at most: the rarest terms first
+_BLOCK = 64
+_DAY = 86_400_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +42,8 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """A `Probe` in this index's terms: idf-weighted term numbers, the weight of all terms (those that no text
-    holds included), spans in µs, forced documents."""
+    """A `Probe` in this index's terms: idf-weighted term numbers, the weight of all terms (those that no text holds
+    included), spans in µs, forced documents."""
 
     probe: Probe
     terms: Mapping[int, float]
@@ -57,26 +57,37 @@ def rarity_of(documents: int, frequency: int) -> float:
     return math.log(1 + (max(documents, frequency) - frequency + 0.5) / (frequency + 0.5))
 
 
-def gather(index: ResidentIndex, asked: Resolved, allowed: NDArray[np.bool_]) -> Pool:
-    """The candidates of a question among the allowed documents of one cube."""
-    probe, terms = asked.probe, asked.terms
-    coarse = _coarse_lexical(index, terms, probe)
+def gather(index: ResidentIndex, asked: Resolved, allowed: NDArray[np.bool_] | None) -> Pool:
+    """The candidates of a question among the allowed documents (None: the active ones) of one cube."""
+    probe = asked.probe
+    allowed = index.active() if allowed is None else allowed
+    coarse = _text_score(index, asked)
+    docs = _top(coarse, allowed, probe.text_pool)
+    cut = float(coarse[docs].min()) if len(docs) == probe.text_pool else 0.0
     vectors = index.vectors.get(probe.model) if probe.vector is not None and probe.model else None
-    dense_mean = dense_best = 0.0
     if vectors is not None and vectors.filled and probe.vector is not None:
         vectors.resize(len(index))
-        dense_mean, dense_best = _coarse_dense(index, vectors, probe, allowed, coarse)
-    _coarse_priors(index, asked, coarse)
-    docs, cut, ranks = _keep(index, coarse, allowed, asked)
+        near, _ = vectors.best(probe.vector, probe.dense_pool, allowed)
+        docs = np.union1d(docs, near)
+    if asked.force:
+        docs = np.union1d(docs, np.asarray(asked.force, np.intp))
+    order = np.argsort(-coarse[docs], kind="stable")
+    ranks = np.empty(len(docs), np.int64)
+    ranks[order] = np.arange(1, len(docs) + 1)
     columns = {
-        "lexical": _kernel_bm25(index, docs, terms),
+        "lexical": _kernel_bm25(index, docs, asked.terms),
         "coarse": coarse[docs],
         "speaker": _speaker(index, docs, probe.speakers),
         "date": _date(index.happened.view[docs], asked.spans),
+        **_traits(index, docs),
     }
-    columns |= _traits(index, docs)
-    if vectors is not None and probe.vector is not None:
+    means = (0.0, 0.0)
+    if vectors is not None and vectors.filled and probe.vector is not None and probe.model is not None:
         columns["dense"], columns["dense_window"] = _dense(index, vectors, docs, probe.vector)
+        means = (
+            float(vectors.mean() @ probe.vector),
+            float(_window_mean(index, probe.model, vectors) @ probe.vector),
+        )
     else:
         columns["dense"] = columns["dense_window"] = np.zeros(len(docs), np.float32)
     return Pool(
@@ -86,13 +97,12 @@ def gather(index: ResidentIndex, asked: Resolved, allowed: NDArray[np.bool_]) ->
         derived=index.is_derived(docs),
         columns=columns,
         first_rank=ranks,
-        documents=int(np.count_nonzero(allowed)),
+        documents=index.active_count(),
         history_chars=index.history_chars,
-        full_match=asked.full * float(_impact(np.float32(1), np.float32(PIVOT))),
-        dense_mean=dense_mean,
-        dense_best=dense_best,
+        full_match=asked.full * TYPICAL_IMPACT,
+        dense_mean=means[0],
+        dense_window_mean=means[1],
         has_dense=vectors is not None and vectors.filled > 0,
-        dense_share=0.0 if vectors is None else vectors.filled / max(1, len(index)),
         cut=cut,
     )
 
@@ -100,136 +110,110 @@ def gather(index: ResidentIndex, asked: Resolved, allowed: NDArray[np.bool_]) ->
 # -- first stage: everything, cheaply --------------------------------------------------------------------------------
 
 
-def _coarse_lexical(index: ResidentIndex, terms: Mapping[int, float], probe: Probe) -> F32:
-    n = len(index)
-    turn = np.zeros(n, np.float32)
+def _text_score(index: ResidentIndex, asked: Resolved) -> F32:
+    """BM25 spread to the neighbours in the session, plus what is known of each message without looking at its words."""
+    weights = asked.probe.weights
+    score = np.zeros(len(index), np.float32)
     walked = 0
-    for term in sorted(terms, key=index.postings.frequency):
+    for term in sorted(asked.terms, key=index.postings.frequency):
         cost = index.postings.frequency(term)
         if walked and walked + cost > MAX_WALK:
             break
         walked += cost
         docs, tf = index.postings.get(term)
-        turn[docs] += np.float32(terms[term]) * _impact(tf, index.length.view[docs])
-    touched = np.flatnonzero(turn)
-    smooth = turn.copy()
+        score[docs] += np.float32(asked.terms[term]) * _impact(tf, index.length.view[docs])
+    touched = np.flatnonzero(score)
+    own = score[touched]
     for step, weight in SPREAD.items():
         for way in (index.prev.view, index.next.view):
             target = _hop(way, touched, step)
             ok = target >= 0
-            smooth[target[ok]] += np.float32(weight) * turn[touched[ok]]  # a step is one to one: no target twice
-    best = float(smooth.max()) if n else 0.0
-    if best > 0:
-        smooth *= np.float32(probe.weights.get("lexical", 0.5) / best)
-    return smooth
-
-
-def _coarse_dense(index: ResidentIndex, vectors: VectorIndex, probe: Probe, allowed: NDArray[np.bool_], coarse: F32) -> tuple[float, float]:
-    assert probe.vector is not None
-    n = len(index)
-    if n <= EXACT_LIMIT:
-        docs: Docs = np.arange(n)
-        cosine = vectors.cosine(probe.vector, docs)
-        sample = cosine[allowed]
-    else:
-        docs, cosine = vectors.best(probe.vector, NEAREST, allowed)
-        few = np.linspace(0, n - 1, 2048).astype(np.intp)
-        sample = vectors.cosine(probe.vector, few)
-    sample = sample[sample != 0]
-    mean = float(sample.mean()) if len(sample) else 0.0
-    best = float(max(cosine.max(initial=0.0), mean + 1e-6))
-    above = (cosine - np.float32(mean)) / np.float32(best - mean)
-    above[cosine == 0] = 0
-    if n > EXACT_LIMIT:
-        np.maximum(above, 0, out=above)
-    own = np.float32(probe.weights.get("dense", 0.15))
-    coarse[docs] += own * above
-    near = np.float32(probe.weights.get("dense_window", 0.15) / 3)
-    coarse[docs] += near * above
-    for way in (index.prev.view, index.next.view):
-        target = way[docs]
-        ok = target >= 0
-        coarse[target[ok]] += near * above[ok]
-    return mean, best
-
-
-def _coarse_priors(index: ResidentIndex, asked: Resolved, coarse: F32) -> None:
-    probe = asked.probe
-    weight = probe.weights.get("speaker", 0.2)
-    for name, wanted in probe.speakers.items():
-        code = index.speakers.get(name)
-        if code is not None:
-            coarse[index.speaker.view == code] += np.float32(weight * wanted)
+            score[target[ok]] += np.float32(weight) * own[ok]  # a step is one to one: no target twice
+    best = float(score.max(initial=0.0))
+    score *= np.float32(weights.get("text", 0.82) / max(best, 0.5 * TYPICAL_IMPACT * asked.full, 1e-6))
+    score += index.prior(weights)
+    for name, wanted in asked.probe.speakers.items():
+        if (code := index.speakers.get(name)) is not None:
+            score[index.speaker.view == code] += np.float32(weights.get("speaker", 0.2) * wanted)
     if asked.spans:
-        coarse += np.float32(probe.weights.get("date", 0.4)) * _date(index.happened.view, asked.spans)
+        score += np.float32(weights.get("date", 0.4)) * _date(index.happened.view, asked.spans)
+    return score
 
 
-def _keep(
-    index: ResidentIndex, coarse: F32, allowed: NDArray[np.bool_], asked: Resolved
-) -> tuple[Docs, float, NDArray[np.int64]]:
-    probe = asked.probe
-    candidates = np.flatnonzero(allowed & (coarse > 0)) if len(index) > probe.pool else np.flatnonzero(allowed)
-    cut = 0.0
-    if len(candidates) > probe.pool:
-        values = coarse[candidates]
-        top = np.argpartition(-values, probe.pool)[: probe.pool]
-        cut = float(values[top].min())
-        candidates = candidates[top]
-    if asked.force:
-        candidates = np.union1d(candidates, np.asarray(asked.force, np.intp))
-    order = np.argsort(-coarse[candidates], kind="stable")
-    ranks = np.empty(len(candidates), np.int64)
-    ranks[order] = np.arange(1, len(candidates) + 1)
-    return candidates, cut, ranks
+def _top(score: F32, allowed: NDArray[np.bool_], wanted: int) -> Docs:
+    """The best `wanted` allowed documents. The wanted-th best block maximum bounds the cut, so few rows are partitioned."""
+    masked = np.where(allowed, score, np.float32(-np.inf))
+    rows = np.flatnonzero(allowed) if len(score) <= _BLOCK * wanted else _above_block_cut(masked, wanted)
+    if len(rows) > wanted:
+        rows = rows[np.argpartition(-masked[rows], wanted - 1)[:wanted]]
+    return np.asarray(np.sort(rows[masked[rows] > -np.inf]), np.intp)
+
+
+def _above_block_cut(score: F32, wanted: int) -> Docs:
+    blocks = np.maximum.reduceat(score, np.arange(0, len(score), _BLOCK))
+    return np.flatnonzero(score >= np.partition(blocks, -wanted)[-wanted])
 
 
 # -- second stage: the pool, with care -------------------------------------------------------------------------------
 
 
+def _around(index: ResidentIndex, docs: Docs, steps: Mapping[int, float]) -> list[tuple[Docs, float]]:
+    """The documents themselves, then their neighbours in the session by step (-1 where there is none), with weights."""
+    places = [(docs, 1.0)]
+    for step, weight in steps.items():
+        places += [(_hop(way, docs, step), weight) for way in (index.prev.view, index.next.view)]
+    return places
+
+
 def _kernel_bm25(index: ResidentIndex, docs: Docs, terms: Mapping[int, float]) -> F32:
     """Per term the best impact at the message itself or, discounted, within two messages of it; summed with idf weights."""
-    places = [(docs, np.float32(1.0))]
-    for step, weight in KERNEL.items():
-        places += [(_hop(way, docs, step), np.float32(weight)) for way in (index.prev.view, index.next.view)]
+    places = _around(index, docs, KERNEL)
+    everywhere = np.concatenate([p for p, _ in places])
+    discounts = np.repeat(np.asarray([w for _, w in places], np.float32), len(docs))
+    lengths = index.length.view[everywhere]
     total = np.zeros(len(docs), np.float32)
-    lengths = index.length.view
     for term, weight in terms.items():
         postings, tf = index.postings.get(term)
         if not len(postings):
             continue
-        best = np.zeros(len(docs), np.float32)
-        for at_docs, discount in places:
-            at = np.minimum(np.searchsorted(postings, at_docs), len(postings) - 1)
-            hit = postings[at] == at_docs
-            value = np.where(hit, _impact(tf[at], lengths[at_docs]) * discount, np.float32(0))
-            np.maximum(best, value, out=best)
-        total += np.float32(weight) * best
+        at = np.minimum(np.searchsorted(postings, everywhere), len(postings) - 1)
+        value = np.where(postings[at] == everywhere, _impact(tf[at], lengths) * discounts, np.float32(0))
+        total += np.float32(weight) * value.reshape(len(places), len(docs)).max(axis=0)
     return total
 
 
 def _dense(index: ResidentIndex, vectors: VectorIndex, docs: Docs, query: F32) -> tuple[F32, F32]:
-    """Cosine of each message, and of the sum of it and its four neighbours."""
-    own = vectors.vectors(docs)
-    window = own.copy()
-    for step in (1, 2):
-        for way in (index.prev.view, index.next.view):
-            other = _hop(way, docs, step)
-            ok = other >= 0
-            window[ok] += vectors.vectors(other[ok])
+    """Cosine of each message, and of the sum of it and its four neighbours; 0 where the message has no vector."""
+    window = _window(index, vectors, docs)
+    own = vectors.cosine(query, docs)
     norm = np.linalg.norm(window, axis=1)
-    return np.asarray(own @ query, np.float32), np.asarray((window @ query) / np.maximum(norm, 1e-6), np.float32)
+    around = (window @ query) / np.maximum(norm, 1e-6)
+    return own, np.asarray(np.where(vectors.has(docs), around, 0), np.float32)
+
+
+def _window(index: ResidentIndex, vectors: VectorIndex, docs: Docs) -> F32:
+    total = np.zeros((len(docs), vectors.dim), np.float32)
+    for place, _ in _around(index, docs, {1: 1.0, 2: 1.0}):
+        ok = place >= 0
+        total[ok] += vectors.vectors(place[ok])
+    return total
+
+
+def _window_mean(index: ResidentIndex, model: str, vectors: VectorIndex) -> F32:
+    """Mean unit window vector, estimated on 1,024 documents and kept until the index has grown by a tenth."""
+    kept = index.window_means.get(model)
+    if kept is None or vectors.filled > kept[0] * 1.1:
+        docs = np.unique(np.linspace(0, len(index) - 1, 1024).astype(np.intp))
+        docs = docs[vectors.has(docs)]
+        windows = _window(index, vectors, docs)
+        windows /= np.maximum(np.linalg.norm(windows, axis=1, keepdims=True), 1e-6)
+        mean = windows.mean(axis=0) if len(docs) else np.zeros(vectors.dim, np.float32)
+        index.window_means[model] = kept = (vectors.filled, np.asarray(mean, np.float32))
+    return kept[1]
 
 
 def _traits(index: ResidentIndex, docs: Docs) -> dict[str, F32]:
-    bits = index.features.view[docs]
-    names = ((bits & ONE_NAME) > 0) * 0.5 + ((bits & MORE_NAMES) > 0) * 1.0
-    length = np.minimum(np.log1p(index.length.view[docs]) / np.log1p(LENGTH_FULL), 1.0)
-    return {
-        "question": ((bits & QUESTION) > 0).astype(np.float32),
-        "time_word": ((bits & TIME_WORD) > 0).astype(np.float32),
-        "name": names.astype(np.float32),
-        "length": length.astype(np.float32),
-    }
+    return traits(index.features.view[docs], index.length.view[docs])
 
 
 def _speaker(index: ResidentIndex, docs: Docs, speakers: Mapping[str, float]) -> F32:
@@ -241,31 +225,20 @@ def _speaker(index: ResidentIndex, docs: Docs, speakers: Mapping[str, float]) ->
     return out
 
 
-_DAY = 86_400_000_000
-
-
 def _date(happened: NDArray[np.int64], spans: Sequence[Span]) -> F32:
-    """1 within an asked span, less soon after it (things are told after they happen) and just before."""
+    """1 within an asked span, .5 up to 10 days after it, .2 up to 30 (things are told after they happen); a day before counts
+    as two after."""
     best = np.zeros(len(happened), np.float32)
     for span in spans:
-        after = happened - span.end
-        before = span.start - happened
-        value = np.where(
-            (after < 0) & (before <= 0),
-            1.0,
-            np.where(
-                ((after >= 0) & (after < 10 * _DAY)) | ((before > 0) & (before < 2 * _DAY)),
-                0.5,
-                np.where(((after >= 0) & (after < 30 * _DAY)) | ((before > 0) & (before < 15 * _DAY)), 0.2, 0.0),
-            ),
-        )
+        away = np.maximum(span.start - happened, 0) * 2 + np.maximum(happened - span.end + 1, 0)
+        value = np.select([away == 0, away <= 10 * _DAY, away <= 30 * _DAY], [1.0, 0.5, 0.2], 0.0)
         np.maximum(best, (value * span.weight).astype(np.float32), out=best)
     return best
 
 
-def _impact(tf: object, length: object) -> F32:
-    f = np.asarray(tf, np.float32)
-    pivot = np.float32(K1) * (np.float32(1 - B) + np.float32(B / PIVOT) * np.asarray(length, np.float32))
+def _impact(tf: NDArray[np.uint8], length: NDArray[np.int32]) -> F32:
+    f = tf.astype(np.float32)
+    pivot = np.float32(K1 * (1 - B)) + np.float32(K1 * B / PIVOT) * length.astype(np.float32)
     return np.asarray(f * np.float32(K1 + 1) / (f + pivot), np.float32)
 
 

@@ -5,7 +5,7 @@ Documents are numbered in the order they were stored. A home feeds it with `Row`
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -15,7 +15,9 @@ from memos.memory.model import LAYER_OF, Kind, Layer, Status
 from memos.storage.resident.arrays import Growable
 from memos.storage.resident.postings import Postings
 from memos.storage.resident.vectors import VectorIndex
+from memos.text.document import MORE_NAMES, ONE_NAME, QUESTION, TIME_WORD
 
+LENGTH_FULL = 20  # content terms from which a text counts as long
 NEVER = np.iinfo(np.int64).max
 KINDS = tuple(Kind)
 STATUSES = tuple(Status)
@@ -67,7 +69,12 @@ class ResidentIndex:
         self.vectors: dict[str, VectorIndex] = {}
         self.sessions: dict[str, int] = {}
         self.speakers: dict[str, int] = {}
+        self.window_means: dict[str, tuple[int, NDArray[np.float32]]] = {}
         self._last_in_session: dict[int, int] = {}
+        self._prior: tuple[tuple[float, ...], Growable] | None = None
+        self._history: tuple[int, int] | None = None
+        self._outline: tuple[tuple[int, int], tuple[dict[str, int], int, int]] | None = None
+        self.changes = 0
 
     def __len__(self) -> int:
         return self.t.size
@@ -109,6 +116,7 @@ class ResidentIndex:
         """Take in versions stored since, in row order."""
         rows = list(rows)
         many = len(rows) > _CHAIN_ONE_BY_ONE
+        self.changes += 1
         for row in rows:
             doc = self.document(row.t)
             if row.replaces and row.replaces != row.t and (old := self.document(row.replaces)) >= 0:
@@ -132,12 +140,23 @@ class ResidentIndex:
 
     def purge(self, texts: Iterable[int]) -> None:
         """Forget hard-deleted texts."""
-        docs = [d for t in texts if (d := self.document(t)) >= 0]
-        for doc in docs:
+        self.changes += 1
+        texts = list(texts)
+        for doc in (d for t in texts if (d := self.document(t)) >= 0):
             self.current.view[doc] = False
             self._unchain(doc)
+        self.drop_vectors(texts)
+
+    def drop_vectors(self, texts: Iterable[int]) -> None:
+        """Forget the vectors of these texts, of every model."""
+        docs = np.asarray([d for t in texts if (d := self.document(t)) >= 0], np.intp)
         for index in self.vectors.values():
-            index.drop(np.asarray([d for d in docs if d < len(index)], np.intp))
+            index.drop(docs[docs < len(index)])
+
+    def drop_model(self, model: str) -> None:
+        """Forget every vector of a model."""
+        self.vectors.pop(model, None)
+        self.window_means.pop(model, None)
 
     def put_vectors(self, model: str, dim: int, texts: NDArray[np.int64], vectors: NDArray[np.float32]) -> None:
         """Set vectors by text id; ids that are not in the index are skipped."""
@@ -151,13 +170,41 @@ class ResidentIndex:
     @property
     def history_chars(self) -> int:
         """Characters of all current raw records: what sending the whole history would take."""
-        return int(self.chars.view[self.current.view & _CHAINED[self.kind.view]].sum())
+        if self._history is None or self._history[0] != self.changes:
+            raw = self.current.view & _CHAINED[self.kind.view]
+            self._history = (self.changes, int(self.chars.view[raw].sum()))
+        return self._history[1]
 
-    def speaker_counts(self) -> dict[str, int]:
-        """Everybody who speaks, and how many current texts are theirs."""
-        codes = self.speaker.view[self.current.view]
-        counts = np.bincount(codes[codes >= 0], minlength=len(self.speakers))
-        return {name: int(counts[code]) for name, code in self.speakers.items() if counts[code]}
+    def active(self) -> NDArray[np.bool_]:
+        """Which documents are the current text of an active memory."""
+        return np.asarray(self.current.view & (self.status.view == ACTIVE))
+
+    def active_count(self) -> int:
+        """How many documents are active."""
+        return int(np.count_nonzero(self.active()))
+
+    def prior(self, weights: Mapping[str, float]) -> NDArray[np.float32]:
+        """Per document, what its traits alone are worth under these weights. Kept and only extended between calls."""
+        key = tuple(weights.get(name, 0.0) for name in TRAITS)
+        if self._prior is None or self._prior[0] != key:
+            self._prior = (key, Growable(np.float32))
+        kept = self._prior[1]
+        if kept.size < len(self):
+            values = traits(self.features.view[kept.size :], self.length.view[kept.size :])
+            kept.extend(sum(np.float32(w) * values[n] for n, w in zip(TRAITS, key, strict=True)))  # type: ignore[arg-type]
+        return kept.view
+
+    def outline(self) -> tuple[dict[str, int], int, int]:
+        """Who speaks and how many texts are theirs, and the first and last time (µs) of raw records; (…, 0, 0) when there is none.
+        Kept until the index changes."""
+        if self._outline is None or self._outline[0] != (self.changes, len(self)):
+            codes = self.speaker.view[self.current.view]
+            counts = np.bincount(codes[codes >= 0], minlength=len(self.speakers))
+            speakers = {name: int(counts[code]) for name, code in self.speakers.items() if counts[code]}
+            times = self.happened.view[self.current.view & _CHAINED[self.kind.view]]
+            span = (int(times.min()), int(times.max())) if len(times) else (0, 0)
+            self._outline = ((self.changes, len(self)), (speakers, *span))
+        return self._outline[1]
 
     def is_derived(self, docs: NDArray[np.intp]) -> NDArray[np.bool_]:
         """Which of these documents are derived rather than raw."""
@@ -250,6 +297,19 @@ class ResidentIndex:
         self.next.view[:] = following
         ends = np.flatnonzero(np.append(sessions[1:] != sessions[:-1], True)) if len(order) else np.empty(0, np.intp)
         self._last_in_session = {int(sessions[i]): int(order[i]) for i in ends}
+
+
+TRAITS = ("question", "time_word", "name", "length")
+
+
+def traits(features: NDArray[np.uint32], lengths: NDArray[np.int32]) -> dict[str, NDArray[np.float32]]:
+    """What texts are, each in [0, 1]: they end as a question, speak of time, hold names (1 from two on), are long."""
+    return {
+        "question": ((features & QUESTION) > 0).astype(np.float32),
+        "time_word": ((features & TIME_WORD) > 0).astype(np.float32),
+        "name": np.where(features & MORE_NAMES, 1.0, np.where(features & ONE_NAME, 0.5, 0.0)).astype(np.float32),
+        "length": np.minimum(np.log1p(lengths) / np.log1p(LENGTH_FULL), 1.0).astype(np.float32),
+    }
 
 
 def _code(table: dict[str, int], value: str | None) -> int:

@@ -32,6 +32,7 @@ class VectorIndex:
         self._bits = Growable(np.uint64, (self._words,))
         self._exact: F32 | None = np.zeros((64, dim), np.float32)
         self.filled = 0
+        self._sum = np.zeros(dim, np.float64)
 
     def __len__(self) -> int:
         return self._scale.size
@@ -53,10 +54,12 @@ class VectorIndex:
         """Set the vectors (shape (len(docs), dim)) of these documents."""
         if not len(docs):
             return
+        self.drop(docs[self.has(docs)])
+        self.filled += len(docs)
+        self._sum += vectors.sum(axis=0, dtype=np.float64)
         peak = np.maximum(np.abs(vectors).max(axis=1), 1e-9)
         scale = (peak / 127).astype(np.float32)
         self._codes[docs] = np.rint(vectors / scale[:, None]).astype(np.int8)
-        self.filled += int((self._scale.view[docs] == 0).sum())
         self._scale.view[docs] = scale
         self._bits.view[:, docs] = _sign_bits(vectors, self._words).T
         if self._exact is not None:
@@ -64,12 +67,24 @@ class VectorIndex:
 
     def drop(self, docs: NDArray[np.intp]) -> None:
         """Forget the vectors of these documents."""
-        self.filled -= int((self._scale.view[docs] > 0).sum())
+        docs = docs[self.has(docs)]
+        if not len(docs):
+            return
+        self.filled -= len(docs)
+        self._sum -= self.vectors(docs).sum(axis=0, dtype=np.float64)
         self._scale.view[docs] = 0
         self._codes[docs] = 0
         self._bits.view[:, docs] = 0
         if self._exact is not None:
             self._exact[docs] = 0
+
+    def has(self, docs: NDArray[np.intp]) -> NDArray[np.bool_]:
+        """Which of these documents have a vector."""
+        return np.asarray(self._scale.view[docs] > 0)
+
+    def mean(self) -> F32:
+        """Mean of all vectors, shape (dim,)."""
+        return np.asarray(self._sum / max(1, self.filled), np.float32)
 
     def cosine(self, query: F32, docs: NDArray[np.intp]) -> F32:
         """Cosine of the unit query with these documents, shape (len(docs),); 0 where there is no vector."""

@@ -4,6 +4,7 @@ ranking reads through the resident index. Nothing here can reach another file (l
 from __future__ import annotations
 
 import asyncio
+import builtins
 import contextlib
 import os
 import queue
@@ -21,13 +22,14 @@ from numpy.typing import NDArray
 from memos.errors import DimensionMismatch, StorageBusy, StorageError, StorageFull, StorageReadOnly
 from memos.memory.filter import Filter
 from memos.memory.model import EdgeType, Memory, Version
-from memos.memory.time import to_micros
+from memos.memory.time import from_micros, to_micros
 from memos.storage.ports import (
     NOW,
     Change,
     Direction,
     Durability,
     Link,
+    Outline,
     Page,
     Pending,
     Pool,
@@ -41,7 +43,7 @@ from memos.storage.ports import (
     WriteTx,
 )
 from memos.storage.resident.gather import Resolved, Span, gather, rarity_of
-from memos.storage.resident.index import ACTIVE, ResidentIndex
+from memos.storage.resident.index import ResidentIndex
 from memos.storage.sqlite import purge, reads, terms
 from memos.storage.sqlite.connect import backups, check_same, check_schema, connect, file_id, migrate, typed_errors
 from memos.storage.sqlite.feed import Feed
@@ -69,7 +71,7 @@ class SqliteCube:
         self._open_connections: list[apsw.Connection] = []
         self._lock = threading.Lock()
         self._closed = False
-        self._embedded_up_to: dict[str, int] = {}
+        self._embedded_up_to: dict[str, tuple[int, int]] = {}
         self._masks: dict[object, tuple[int, _Seen]] = {}
         self.feed = Feed(path, read_only=read_only)
 
@@ -141,7 +143,6 @@ class SqliteCube:
             batch = await self.write(lambda tx: tx.drop_vectors(model, DROP_BATCH), Change(cause=f"drop {model}"))
             dropped += batch
             if batch < DROP_BATCH:
-                self._embedded_up_to.pop(model, None)
                 return dropped
 
     def _check_writable(self) -> None:
@@ -170,7 +171,7 @@ class SqliteCube:
         """How many memories there are."""
         return await self._read(lambda db: reads.count(db, where, view))
 
-    async def history(self, id: str) -> list[Version]:
+    async def history(self, id: str) -> builtins.list[Version]:
         """Every version of a memory, oldest first."""
         return await self._read(lambda db: reads.history(db, id))
 
@@ -183,13 +184,13 @@ class SqliteCube:
         direction: Direction = "both",
         view: View = NOW,
         limit: int = 1000,
-    ) -> list[Link]:
+    ) -> builtins.list[Link]:
         """Edges within `depth` hops, nearest first."""
         return await self._read(lambda db: reads.neighbors(db, ids, depth, types, direction, view, limit))
 
     async def search_text(
         self, query: TextQuery, *, limit: int = 50, where: Filter | None = None, view: View = NOW
-    ) -> list[Scored]:
+    ) -> builtins.list[Scored]:
         """Full text by the stored index alone; needs nothing in memory and sees former texts under `known_at`."""
         return await self._read(lambda db: reads.search_text(db, query, limit, where, view))
 
@@ -201,10 +202,10 @@ class SqliteCube:
         limit: int = 50,
         where: Filter | None = None,
         view: View = NOW,
-    ) -> list[Scored]:
+    ) -> builtins.list[Scored]:
         """Nearest vectors of one model by cosine."""
 
-        def run(db: apsw.Connection) -> list[Scored]:
+        def run(db: apsw.Connection) -> builtins.list[Scored]:
             with self.feed.lock:
                 index = self.feed.refresh()
                 allowed, rows = self._seen(db, index, where, view)
@@ -234,14 +235,16 @@ class SqliteCube:
             asked = Resolved(
                 probe=probe,
                 terms={numbers[w]: weight for w, weight in weights.items() if w in numbers},
-                full=sum(weights.values()),
+                full=sum(weight for w, weight in weights.items() if w in numbers or w.isascii()),  # unseen CJK pairs are mostly no words
                 spans=tuple(Span(to_micros(w.start), to_micros(w.end), w.weight) for w in probe.spans),
                 force=tuple(d for t in reads.text_ids(db, probe.force) if (d := index.document(t)) >= 0),
             )
             allowed, rows = self._seen(db, index, where, view)
             pool = gather(index, asked, allowed)
+            if view.known_at is None:
+                return pool
             then = {int(index.n.view[d]): int(rows[d]) for d in np.flatnonzero(rows != index.n.view)}
-            return replace(pool, rows=np.asarray([then.get(n, n) for n in pool.rows.tolist()], np.int64)) if then else pool
+            return replace(pool, rows=np.asarray([then.get(n, n) for n in pool.rows.tolist()], np.int64))
 
     async def fetch(self, rows: Sequence[int]) -> dict[int, Memory]:
         """The memories behind handles of a pool."""
@@ -258,19 +261,20 @@ class SqliteCube:
 
         return await self._read(run)
 
-    async def speakers(self) -> dict[str, int]:
-        """Everybody who speaks in the cube, and how many texts are theirs."""
+    async def outline(self) -> Outline:
+        """Who speaks in the cube, and which time it covers."""
 
-        def run(_: apsw.Connection) -> dict[str, int]:
+        def run(_: apsw.Connection) -> Outline:
             with self.feed.lock:
-                return self.feed.refresh().speaker_counts()
+                speakers, first, last = self.feed.refresh().outline()
+            return Outline(speakers, from_micros(first), from_micros(last)) if speakers else Outline({})
 
         return await self._read(run)
 
     def _seen(self, db: apsw.Connection, index: ResidentIndex, where: Filter | None, view: View) -> _Seen:
         """Which documents of the index a view and filter leave, and the row of each in that view. Cached until the cube changes."""
         if where is None and view == NOW:
-            return index.current.view & (index.status.view == ACTIVE), index.n.view
+            return index.active(), index.n.view
         key = (where, view)
         cached = self._masks.get(key)
         if cached is not None and cached[0] == self.feed.stamp:
@@ -292,32 +296,35 @@ class SqliteCube:
         """For each raw record the records before it in its session, oldest first."""
         return await self._read(lambda db: reads.preceding(db, ids, count))
 
-    async def todo(self, task: str, limit: int = 100) -> list[Todo]:
+    async def todo(self, task: str, limit: int = 100) -> builtins.list[Todo]:
         """The oldest marks of a task."""
         return await self._read(lambda db: reads.todo(db, task, limit))
 
     async def pending_vectors(self, model: str, limit: int = 256) -> list[Pending]:
         """Current texts without a vector of this model, oldest first."""
-        after = self._embedded_up_to.get(model, 0)
-        newest = await self._read(reads.newest)
+        newest, deletions = await self._read(reads.newest)
+        after = self._embedded(model, deletions)
         found = await self._read(lambda db: reads.pending_vectors(db, model, after, limit))
-        if found:
-            self._embedded_up_to[model] = found[0].text_id - 1
-        elif newest:
-            self._embedded_up_to[model] = newest
+        self._embedded_up_to[model] = (deletions, found[0].text_id - 1 if found else max(after, newest))
         return found
 
     async def count_pending_vectors(self, model: str) -> int:
         """How many current texts have no vector of this model."""
-        after = self._embedded_up_to.get(model, 0)
+        _, deletions = await self._read(reads.newest)
+        after = self._embedded(model, deletions)
         return await self._read(lambda db: reads.count_pending_vectors(db, model, after))
+
+    def _embedded(self, model: str, deletions: int) -> int:
+        """The text up to which all have a vector, as far as known; a deletion may have taken vectors away."""
+        at, after = self._embedded_up_to.get(model, (deletions, 0))
+        return after if at == deletions else 0
 
     async def stats(self) -> StoreStats:
         """Counts and sizes."""
         disk = sum(f.stat().st_size for f in self.files() if f.exists())
         return await self._read(lambda db: reads.stats(db, disk))
 
-    async def check(self) -> list[str]:
+    async def check(self) -> builtins.list[str]:
         """Problems found in the file (pages, full text, orphans); empty when it is sound."""
         return await self._read(reads.check)
 
@@ -327,7 +334,7 @@ class SqliteCube:
         index = self.feed.index
         return 0 if index is None else index.nbytes
 
-    def files(self) -> list[Path]:
+    def files(self) -> builtins.list[Path]:
         """Every file this cube occupies."""
         return [self.path, self.path.with_name(self.path.name + "-wal"), self.path.with_name(self.path.name + "-shm")]
 

@@ -81,12 +81,14 @@ class Feed:
         if rows:
             self.index.apply(rows)
             self._n = rows[-1].n
-        purged = db.execute("SELECT p, t FROM purges WHERE p > ? ORDER BY p", (self._p,)).fetchall()
-        if purged:
-            self.index.purge([t for _, t in purged if t > 0])
-            for m in {-t for _, t in purged if t < 0}:
-                self.index.vectors.pop(db.execute("SELECT name FROM models WHERE m=?", (m,)).get, None)
-            self._p = purged[-1][0]
+        for p, t, what in db.execute("SELECT p, t, what FROM purges WHERE p > ? ORDER BY p", (self._p,)).fetchall():
+            self._p = p
+            if what == "text":
+                self.index.purge([t])
+            elif what == "vectors":
+                self.index.drop_vectors([t])
+            else:
+                self.index.drop_model(db.execute("SELECT name FROM models WHERE m=?", (t,)).get)
         self._vectors(db)
 
     def _vectors(self, db: apsw.Connection) -> None:

@@ -20,6 +20,14 @@ if TYPE_CHECKING:
 
 _EVIDENCE = (EdgeType.DERIVED_FROM.value, EdgeType.PART_OF.value)
 _MENTIONS = (EdgeType.MENTIONS.value, EdgeType.MENTIONS.value)
+FOLLOWING = 50  # records looked at behind a deleted one
+_FOLLOWING = (
+    "SELECT m.t, m.t, m.id FROM memories x CROSS JOIN memories m WHERE x.id=? AND x.known_to IS NULL AND x.layer='trace' "
+    "AND m.session=x.session AND m.known_to IS NULL AND m.layer='trace' "
+    "AND coalesce(m.valid_from, m.recorded_at) >= coalesce(x.valid_from, x.recorded_at) "
+    "AND (coalesce(m.valid_from, m.recorded_at) > coalesce(x.valid_from, x.recorded_at) OR m.id > x.id) "
+    "ORDER BY coalesce(m.valid_from, m.recorded_at), m.id LIMIT ?"
+)
 UNERASED = "unerased"  # set in `meta` from a deletion until the pages and the log are clear of it
 
 
@@ -39,11 +47,13 @@ def purge(tx: SqliteTx, ids: Iterable[str]) -> Purged:
     plan.doomed |= plan.asked
     _cascade(tx.db, plan)
     restored = _reinstate(tx, plan)
+    vectors = _drop_vectors_after(tx.db, plan)
     _prune_sources(tx, plan)
     counts = _remove(tx, plan)
     return replace(
         counts,
         memories=len(plan.asked),
+        vectors=counts.vectors + vectors,
         cascaded=len(plan.doomed) - len(plan.asked),
         ids=tuple(map(id_from_bytes, sorted(plan.doomed))),
         restored=restored,
@@ -112,6 +122,26 @@ def _prune_sources(tx: SqliteTx, plan: _Plan) -> None:
             if kept != memory.sources:
                 encoded = rows.memory_values(replace(memory, sources=kept))[rows.COLUMNS.index("sources")]
                 tx.db.execute("UPDATE memories SET sources=? WHERE n=?", (encoded, row[rows.WIDTH]))
+
+
+def _drop_vectors_after(db: apsw.Connection, plan: _Plan) -> int:
+    """A raw record is embedded together with the one before it: records that may have been embedded with a doomed one lose their
+    vectors, to be embedded again. What came between the two later is skipped over: of the following, those older than all before."""
+    after: set[int] = set()
+    for ident in plan.doomed:
+        found = db.execute(_FOLLOWING, (ident, FOLLOWING)).fetchall()
+        oldest = None
+        for n, t, other in found:
+            if oldest is None or n < oldest:
+                oldest = n if other not in plan.doomed else oldest
+                after.add(t)
+    dropped = 0
+    for t in sorted(after):
+        db.execute("DELETE FROM vectors WHERE t=?", (t,))
+        if count := db.changes():
+            dropped += count
+            db.execute("INSERT INTO purges(t, what) VALUES(?, 'vectors')", (t,))
+    return dropped
 
 
 def _remove(tx: SqliteTx, plan: _Plan) -> Purged:

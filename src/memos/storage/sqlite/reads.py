@@ -15,6 +15,7 @@ from memos.memory.time import from_micros
 from memos.storage.ports import Direction, Link, Page, Pending, Scored, StoreStats, TextQuery, Todo, View
 from memos.storage.sqlite import rows, terms, views
 from memos.storage.sqlite.where import compile_where
+from memos.text.document import own_words
 
 FTS_BUDGET = 20_000  # postings a text query may walk: the rarest terms are taken first until it is used up
 
@@ -158,15 +159,19 @@ def _rarest(db: apsw.Connection, numbers: list[int]) -> list[int]:
     return chosen
 
 
+_WHEN = "coalesce({0}.valid_from, {0}.recorded_at)"
+_BEFORE = (
+    f"m.session=x.session AND m.known_to IS NULL AND m.layer='trace' AND {_WHEN.format('m')} <= {_WHEN.format('x')} "
+    f"AND ({_WHEN.format('m')} < {_WHEN.format('x')} OR m.id < x.id) ORDER BY {_WHEN.format('m')} DESC, m.id DESC LIMIT"
+)
+
+
 def preceding(db: apsw.Connection, ids: Sequence[str], count: int) -> dict[str, tuple[Memory, ...]]:
     """The raw records before each, in the same session, by when they happened."""
     out = {}
-    when = "coalesce({0}.valid_from, {0}.recorded_at)"
-    at, mine = when.format("m"), when.format("x")
     sql = (
-        f"SELECT {rows.SELECT} FROM memories x JOIN memories m ON m.session=x.session AND m.known_to IS NULL "
-        f"AND {at} <= {mine} WHERE x.id=? AND x.known_to IS NULL AND ({at} < {mine} OR m.id < x.id) AND m.layer='trace' "
-        f"ORDER BY {at} DESC, m.id DESC LIMIT ?"
+        f"SELECT {rows.SELECT} FROM memories x CROSS JOIN memories m "
+        f"WHERE x.id=? AND x.known_to IS NULL AND {_BEFORE} ?"
     )
     for id in ids:
         found = db.execute(sql, (id_to_bytes(id), count)).fetchall()
@@ -187,13 +192,25 @@ _UNEMBEDDED = (
 )
 
 
+_CONTEXT_CHARS = 300  # of the message before, read with each message
+
+
 def pending_vectors(db: apsw.Connection, model: str, after: int, limit: int) -> list[Pending]:
-    """Current texts after row `after` without a vector of this model, oldest first; a speaker's name leads the text."""
-    sql = f"SELECT x.t, x.text, x.speaker, x.role {_UNEMBEDDED} ORDER BY x.n LIMIT ?"
-    return [
-        Pending(t, f"{speaker}: {text}" if speaker and speaker != role else text)
-        for t, text, speaker, role in db.execute(sql, (after, model, limit))
-    ]
+    """Current texts after row `after` without a vector of this model, oldest first. A raw record is embedded after the end of
+    the message before it in its session, so that "Yes, in May" means something; speakers' names are left to exact matching."""
+    sql = (
+        f"SELECT x.t, x.text, x.speaker, CASE WHEN x.layer='trace' THEN (SELECT m.n FROM memories m WHERE {_BEFORE} 1) END "
+        f"{_UNEMBEDDED} ORDER BY x.n LIMIT ?"
+    )
+    found = db.execute(sql, (after, model, limit)).fetchall()
+    out = []
+    for t, text, speaker, before in found:
+        context = ""
+        if before is not None:
+            said, who = db.execute("SELECT text, speaker FROM memories WHERE n=?", (before,)).fetchone()
+            context = own_words(said, who)[-_CONTEXT_CHARS:] + "\n"
+        out.append(Pending(t, context + own_words(text, speaker)))
+    return out
 
 
 def count_pending_vectors(db: apsw.Connection, model: str, after: int) -> int:
@@ -201,9 +218,11 @@ def count_pending_vectors(db: apsw.Connection, model: str, after: int) -> int:
     return int(db.execute(f"SELECT count(*) {_UNEMBEDDED}", (after, model)).get)
 
 
-def newest(db: apsw.Connection) -> int:
-    """The highest row number."""
-    return int(db.execute("SELECT coalesce(max(n), 0) FROM memories").get)
+def newest(db: apsw.Connection) -> tuple[int, int]:
+    """The highest row number, and the number of the last deletion."""
+    sql = "SELECT (SELECT coalesce(max(n), 0) FROM memories), (SELECT coalesce(max(p), 0) FROM purges)"
+    n, p = db.execute(sql).get
+    return int(n), int(p)
 
 
 def stats(db: apsw.Connection, disk_bytes: int) -> StoreStats:

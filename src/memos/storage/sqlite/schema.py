@@ -68,8 +68,9 @@ CREATE TABLE todo(
 
 CREATE INDEX todo_id ON todo(id);
 
--- Texts that were hard-deleted, for the indexes other processes hold in memory. Numbers only.
-CREATE TABLE purges(p INTEGER PRIMARY KEY AUTOINCREMENT, t INTEGER NOT NULL) STRICT;
+-- What was deleted, for the indexes other processes hold in memory: 'text' t and all of it, the 'vectors' of text t, or those of
+-- 'model' t. Numbers only.
+CREATE TABLE purges(p INTEGER PRIMARY KEY AUTOINCREMENT, t INTEGER NOT NULL, what TEXT NOT NULL DEFAULT 'text') STRICT;
 """
 
 _CONTROL_V1 = """

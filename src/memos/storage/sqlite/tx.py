@@ -225,7 +225,7 @@ class SqliteTx:
         self.db.execute("DELETE FROM vectors WHERE v IN (SELECT v FROM vectors WHERE m=? LIMIT ?)", (m, limit))
         dropped = self.db.changes()
         if dropped < limit:
-            self.db.execute("INSERT INTO purges(t) VALUES(?)", (-m,))  # a negative number is a whole model
+            self.db.execute("INSERT INTO purges(t, what) VALUES(?, 'model')", (m,))
         return dropped
 
     # -- whole changes -----------------------------------------------------------------------------------------
