@@ -1,5 +1,6 @@
-"""Background work: digest what was added, then embed it. Marks in the cube say what is left, so a crash loses nothing and the next
-start goes on. One worker task per cube; CPU work runs in threads."""
+"""Background work: digest what was added, then embed it. Marks in the cube say what is left, so a crash loses nothing
+and the next start goes on. One worker task per cube; CPU work runs in threads.
+"""
 
 from __future__ import annotations
 
@@ -69,7 +70,9 @@ class Background:
         await self._embed(store)
 
     async def embedder_of(self, store: SqliteCube) -> Embedder | None:
-        """The embedder whose vectors the cube is complete in: the configured one, or, until a re-embed ends, the one before."""
+        """The embedder whose vectors the cube is complete in: the configured one, or, until a re-embed ends, the one
+        before.
+        """
         key = str(store.path)
         if self._embedder is None or key in self._complete:
             return self._embedder

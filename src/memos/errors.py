@@ -1,4 +1,6 @@
-"""Every error a caller can meet, as one small tree. The message says what was wrong, with which value, and what to do."""
+"""Every error a caller can meet, as one small tree. The message says what was wrong, with which value, and what to
+do.
+"""
 
 from __future__ import annotations
 

@@ -20,7 +20,8 @@ class Added:
 
 @dataclass(frozen=True, slots=True)
 class AddResult:
-    """What an add stored. It is on disk when this returns (`durability=full`). `notices` name what was skipped or changed.
+    """What an add stored. It is on disk when this returns (`durability=full`). `notices` name what was skipped or
+    changed.
 
     `pending`: digesting (facts, vectors) goes on in the background; the records themselves are searchable already.
     """
@@ -46,8 +47,8 @@ class AddResult:
 class DeleteResult:
     """What a delete did. `retracted` (soft) memories can be undone; the counts of a hard delete say what went where.
 
-    `restored`: facts that are current again, because what had superseded them is gone. `erased_from_disk`: no page of the file
-    holds the text any more (False for soft deletes, and for large files until `memos doctor --vacuum`).
+    `restored`: facts that are current again, because what had superseded them is gone. `erased_from_disk`: no page of
+    the file holds the text any more (False for soft deletes, and for large files until `memos doctor --vacuum`).
     """
 
     cube: str

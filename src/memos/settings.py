@@ -19,10 +19,11 @@ _TRUE, _FALSE = {"1", "true", "yes", "on"}, {"0", "false", "no", "off"}
 class Settings:
     """Everything that can be set. Each field is also the environment variable `MEMOS_<FIELD>`.
 
-    `home`: folder of all data. `durability`: `full` (acknowledged = on disk, survives power loss) or `normal` (survives a crash of
-    the process). `embedder`: `default`, `none`, or `provider:model`. `reranker`: `none` or `http:URL`. `timezone`: of times given
-    without one. `background`: digest and embed after `add` without being asked. `open_cubes`: how many cubes stay open.
-    `resident_mb`: memory that resident indexes may use before the least recently used one is dropped.
+    `home`: folder of all data. `durability`: `full` (acknowledged = on disk, survives power loss) or `normal`
+    (survives a crash of the process). `embedder`: `default`, `none`, or `provider:model`. `reranker`: `none` or
+    `http:URL`. `timezone`: of times given without one. `background`: digest and embed after `add` without being
+    asked. `open_cubes`: how many cubes stay open. `resident_mb`: memory that resident indexes may use before the
+    least recently used one is dropped.
     """
 
     home: Path = Path("~/.memos")
@@ -57,7 +58,9 @@ class Settings:
                 values[f.name] = _parse(f.name, raw, getattr(cls(), f.name))
         unknown = set(given) - {f.name for f in fields(cls)}
         if unknown:
-            raise InvalidInput(f"unknown setting {sorted(unknown)[0]!r}; known: {', '.join(f.name for f in fields(cls))}")
+            raise InvalidInput(
+                f"unknown setting {sorted(unknown)[0]!r}; known: {', '.join(f.name for f in fields(cls))}"
+            )
         values |= {k: v for k, v in given.items() if v is not None}
         return replace(cls(), **values)
 

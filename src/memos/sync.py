@@ -1,4 +1,6 @@
-"""`MemOS`: the synchronous face of `AsyncMemOS`. One event loop in a thread; every verb is the asynchronous one, run there."""
+"""`MemOS`: the synchronous face of `AsyncMemOS`. One event loop in a thread; every verb is the asynchronous one, run
+there.
+"""
 
 from __future__ import annotations
 
@@ -42,8 +44,8 @@ class _Verb(Generic[P, R]):
 class MemOS:
     """The memory system. `MemOS()` keeps its data in `~/.memos`; see `AsyncMemOS` for the parameters and every verb.
 
-    Safe to use from many threads. `close()` (or `with MemOS() as m:`) lets queued work reach the disk; what is not digested yet goes
-    on at the next start.
+    Safe to use from many threads. `close()` (or `with MemOS() as m:`) lets queued work reach the disk; what is not
+    digested yet goes on at the next start.
     """
 
     def __init__(self, home: Any = None, **options: Any) -> None:

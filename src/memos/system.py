@@ -44,7 +44,8 @@ When = datetime | str | float | None
 
 
 class AsyncMemOS:
-    """The memory system, for asyncio. Nothing is opened before the first call; `close` (or `async with`) ends it cleanly.
+    """The memory system, for asyncio. Nothing is opened before the first call; `close` (or `async with`) ends it
+    cleanly.
 
     Parameters: `home`, the data folder (default `~/.memos`); `settings` or any field of `Settings` as a keyword;
     `embedder` and `reranker`, a spec such as "default", "none", "openai:text-embedding-3-small", or an object.
@@ -97,14 +98,19 @@ class AsyncMemOS:
     ) -> AddResult:
         """Store what happened: a text, a chat message, or a list of them. Returns once it is durable and searchable.
 
-        Facts, entities and vectors are derived in the background; `wait=True` returns when that is done too. The same message
-        (by `message_id`, `idempotency_key`, or same words) is stored once. `derive=False` keeps the raw record only and never
-        reads it for facts. Raises InvalidInput when nothing can be stored.
+        Facts, entities and vectors are derived in the background; `wait=True` returns when that is done too. The same
+        message (by `message_id`, `idempotency_key`, or same words) is stored once. `derive=False` keeps the raw
+        record only and never reads it for facts. Raises InvalidInput when nothing can be stored.
         """
         parsed = parse_messages(messages, now=utcnow(), zone=self.settings.timezone, default_role=role)
         name = check_name(session, "session") if session is not None else DEFAULT_SESSION
         records = to_records(
-            parsed.messages, session=name, owner=user, tags=_tags(tags), info=info or {}, idempotency_key=idempotency_key
+            parsed.messages,
+            session=name,
+            owner=user,
+            tags=_tags(tags),
+            info=info or {},
+            idempotency_key=idempotency_key,
         )
         parts = self._parts()
         async with self._cube(user, cube, "write") as (cube_info, store):
@@ -175,9 +181,10 @@ class AsyncMemOS:
     ) -> DeleteResult:
         """Delete by exactly one of `ids`, `filter`, `session` or `everything=True`.
 
-        Hard (the default): the memories, all their versions and what is derived from nothing else are gone from every index, and
-        from the pages of the file. `hard=False` retracts: hidden from reads, kept in history, undoable. `dry_run` only counts.
-        Raises NotFound when an id does not exist, and InvalidInput for no or several selectors.
+        Hard (the default): the memories, all their versions and what is derived from nothing else are gone from every
+        index, and from the pages of the file. `hard=False` retracts: hidden from reads, kept in history, undoable.
+        `dry_run` only counts. Raises NotFound when an id does not exist, and InvalidInput for no or several
+        selectors.
         """
         selection = Selection.of(ids, parse_filter(filter), session, everything)
         async with self._cube(user, cube, "write") as (cube_info, store):
@@ -204,7 +211,9 @@ class AsyncMemOS:
             )
 
     async def undo(self, id: str, *, user: str = DEFAULT_USER, cube: str | None = None) -> list[Memory]:
-        """Revert the last change of a memory, and whatever else that change did. Returns the memories as they are now."""
+        """Revert the last change of a memory, and whatever else that change did. Returns the memories as they are
+        now.
+        """
         async with self._cube(user, cube, "write") as (_, store):
             return await store.write(lambda tx: tx.undo(id), Change(actor=user, cause=f"undo {id}"))
 
@@ -229,9 +238,10 @@ class AsyncMemOS:
     ) -> SearchResult:
         """Find what answers `query`, in one cube or several, ranked together.
 
-        `limit`: hits at most (default 10, or 200 where `max_tokens` is what bounds). `max_tokens`: hard budget of the context block.
-        `as_of`: what was true then; `known_at`: what was known then; `reference_time`: what "last week" in the query is relative
-        to. `threshold`: lowest score, 0 to 1. Raises InvalidInput, InvalidFilter, NotFound.
+        `limit`: hits at most (default 10, or 200 where `max_tokens` is what bounds). `max_tokens`: hard budget of the
+        context block. `as_of`: what was true then; `known_at`: what was known then; `reference_time`: what "last
+        week" in the query is relative to. `threshold`: lowest score, 0 to 1. Raises InvalidInput, InvalidFilter,
+        NotFound.
         """
         if cube is not None and cubes is not None:
             raise InvalidInput("give cube or cubes, not both")
@@ -260,21 +270,29 @@ class AsyncMemOS:
         return result
 
     async def explain(
-        self, query: str, memory_id: str, *, user: str = DEFAULT_USER, cube: str | None = None, **options: Any
+        self,
+        query: str,
+        memory_id: str,
+        *,
+        limit: int | None = None,
+        max_tokens: int | None = None,
+        filter: Filter | Mapping[str, Any] | None = None,
+        as_of: When = None,
+        known_at: When = None,
+        reference_time: When = None,
+        threshold: float = 0.0,
+        user: str = DEFAULT_USER,
+        cube: str | None = None,
     ) -> Explanation:
         """Why a memory is, or is not, among the hits of a search with these options: ranks and values per stage."""
-        allowed = {"limit", "max_tokens", "threshold", "filter", "as_of", "known_at", "reference_time"}
-        if unknown := set(options) - allowed:
-            raise InvalidInput(f"explain takes the options {', '.join(sorted(allowed))}, not {sorted(unknown)[0]!r}")
-        max_tokens = options.get("max_tokens")
         ask = Ask(
             query=query,
-            limit=options.get("limit") or (200 if max_tokens is not None else 10),
+            limit=limit if limit is not None else (200 if max_tokens is not None else 10),
             max_tokens=max_tokens,
-            where=parse_filter(options.get("filter")),
-            view=self._view(options.get("as_of"), options.get("known_at"), False),
-            threshold=options.get("threshold", 0.0),
-            now=self._time(options.get("reference_time")),
+            where=parse_filter(filter),
+            view=self._view(as_of, known_at, False),
+            threshold=threshold,
+            now=self._time(reference_time),
             zone=self.settings.timezone,
         )
         parts = self._parts()
@@ -378,7 +396,9 @@ class AsyncMemOS:
         await parts.background.leave(found)
         return await parts.cubes.remove(found)
 
-    async def share(self, name: str, with_user: str, level: str | None = "read", *, user: str = DEFAULT_USER) -> CubeInfo:
+    async def share(
+        self, name: str, with_user: str, level: str | None = "read", *, user: str = DEFAULT_USER
+    ) -> CubeInfo:
         """Give another user read, write or admin on a cube, or take every right away with None."""
         parts = self._parts()
         found = resolve(parts.registry, user, name, "admin")
@@ -390,7 +410,9 @@ class AsyncMemOS:
     async def export_cube(
         self, path: str | Path, *, user: str = DEFAULT_USER, cube: str | None = None, overwrite: bool = False
     ) -> archive.Report:
-        """Write a cube to one portable, checksummed archive file. Raises InvalidInput when it exists, unless `overwrite`."""
+        """Write a cube to one portable, checksummed archive file. Raises InvalidInput when it exists, unless
+        `overwrite`.
+        """
         async with self._cube(user, cube, "read") as (cube_info, store):
             return await archive.export(store, cube_info, Path(path), overwrite=overwrite)
 

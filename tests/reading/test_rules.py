@@ -8,15 +8,17 @@ from datetime import UTC, datetime
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from reading_cases import NOW, facts, say, shown
 
 from memos.memory.model import Kind
 from memos.reading.rules import read_message
-from reading_cases import NOW, facts, say, shown
 
 
 def test_the_text_stands_on_its_own_in_the_third_person() -> None:
     assert [f.text for f in facts("I live in Oslo.")] == ["The user lives in Oslo."]
-    assert [f.text for f in facts(say("I'm allergic to peanuts.", name="Caroline"))] == ["Caroline is allergic to peanuts."]
+    assert [f.text for f in facts(say("I'm allergic to peanuts.", name="Caroline"))] == [
+        "Caroline is allergic to peanuts."
+    ]
     assert [f.text for f in facts("I live in Oslo.", user="alice")] == ["Alice lives in Oslo."]
     assert [f.text for f in facts("我住在奥斯陆。")] == ["用户住在奥斯陆。"]
     assert [f.text for f in facts("I always walk my dog at night.")] == ["The user always walks their dog at night."]
@@ -47,7 +49,10 @@ def test_a_named_assistant_speaks_for_herself() -> None:
     assert [(f.subject, f.text, f.said_by) for f in found] == [("Melanie", "Melanie lives in Oslo.", "assistant")]
 
 
-@pytest.mark.parametrize("text", ["I live in Oslo.", "Your name is Bob.", "I like coffee.", "我住在北京", "You live in Oslo.", "My dog Rex died."])
+@pytest.mark.parametrize(
+    "text",
+    ["I live in Oslo.", "Your name is Bob.", "I like coffee.", "我住在北京", "You live in Oslo.", "My dog Rex died."],
+)
 def test_an_unnamed_assistant_teaches_nothing_about_the_user(text: str) -> None:
     assert facts(say(text, "assistant")) == []
 
@@ -223,14 +228,68 @@ def test_names_are_entities_and_mentions() -> None:
 
 PIECES = st.sampled_from(
     [
-        "I ", "my ", "We ", "live in ", "Oslo", "don't ", "any more", ". ", ", ", "and ", "but ", "allergic to ", "'m ", "nuts", "last week", "My dog Rex ", "died",
-        "is ", "floor 3", "“", "”", '"', "?", "我", "住在", "北京", "对花生", "过敏", "喜欢", "叫", "王小明", "，", "。", "吗", "remind me to ", "call ", "tomorrow",
-        "favourite ", "book ", "not ", "always ", "never ", "used to ", "<memories>", "</memories>", "\n", "İ", "😀", "code is 2207", "have ", "two kids", "提醒我", "明天",
+        "I ",
+        "my ",
+        "We ",
+        "live in ",
+        "Oslo",
+        "don't ",
+        "any more",
+        ". ",
+        ", ",
+        "and ",
+        "but ",
+        "allergic to ",
+        "'m ",
+        "nuts",
+        "last week",
+        "My dog Rex ",
+        "died",
+        "is ",
+        "floor 3",
+        "“",
+        "”",
+        '"',
+        "?",
+        "我",
+        "住在",
+        "北京",
+        "对花生",
+        "过敏",
+        "喜欢",
+        "叫",
+        "王小明",
+        "，",
+        "。",
+        "吗",
+        "remind me to ",
+        "call ",
+        "tomorrow",
+        "favourite ",
+        "book ",
+        "not ",
+        "always ",
+        "never ",
+        "used to ",
+        "<memories>",
+        "</memories>",
+        "\n",
+        "İ",
+        "😀",
+        "code is 2207",
+        "have ",
+        "two kids",
+        "提醒我",
+        "明天",
     ]
-)  # fmt: skip
+)
 
 
-@given(st.lists(PIECES | st.text(max_size=6), max_size=14).map("".join), st.sampled_from(["user", "assistant"]), st.sampled_from([None, "Bo"]))
+@given(
+    st.lists(PIECES | st.text(max_size=6), max_size=14).map("".join),
+    st.sampled_from(["user", "assistant"]),
+    st.sampled_from([None, "Bo"]),
+)
 def test_any_text_is_read_with_true_evidence(text: str, role: str, name: str | None) -> None:
     for finding in read_message(say(text, role, name), previous=[say("What's your name?", "assistant", "X")]):
         assert 0 <= finding.start < finding.end <= len(text)
@@ -245,7 +304,16 @@ def test_any_text_is_read_with_true_evidence(text: str, role: str, name: str | N
 
 
 def test_long_and_hostile_texts_stay_fast() -> None:
-    for text in ("I live in " * 5_000, "my " * 20_000, "a" * 50_000, "I like a, b and " * 3_000, "My dog " * 5_000, "我" * 20_000, "," * 20_000, "\n" * 20_000):
+    for text in (
+        "I live in " * 5_000,
+        "my " * 20_000,
+        "a" * 50_000,
+        "I like a, b and " * 3_000,
+        "My dog " * 5_000,
+        "我" * 20_000,
+        "," * 20_000,
+        "\n" * 20_000,
+    ):
         begin = time.perf_counter()
         read_message(say(text))
         assert time.perf_counter() - begin < 5, text[:20]

@@ -32,7 +32,12 @@ class RegistryConformance:
         first, new = registry.create("work", "ann", {"k": 1})
         again, second = registry.create("work", "bob")
         assert (new, second, again) == (True, False, first)
-        assert (first.name, first.owner, dict(first.info), first.created_at.tzinfo is not None) == ("work", "ann", {"k": 1}, True)
+        assert (first.name, first.owner, dict(first.info), first.created_at.tzinfo is not None) == (
+            "work",
+            "ann",
+            {"k": 1},
+            True,
+        )
         assert registry.find("work") == first
         assert registry.find("other") is None
 

@@ -1,4 +1,6 @@
-"""What every home must do with hard deletion: everything of it goes, what rests on something else stays (laws 1 and 2)."""
+"""What every home must do with hard deletion: everything of it goes, what rests on something else stays (laws 1 and
+2).
+"""
 
 from __future__ import annotations
 
@@ -39,6 +41,20 @@ class Purges:
         assert (await store.todo("digest"), await store.neighbors([other.id])) == ([], [])
         stats = await store.stats()
         assert (stats.versions, stats.edges, stats.vectors) == (1, 0, {"m": 1})
+
+    async def test_what_was_embedded_with_a_deleted_record_is_embedded_again(self, store: CubeStore) -> None:
+        one, two, _ = await add(store, *(trace(t, valid_from=day(n)) for n, t in enumerate(("one", "two", "three"))))
+        await embed(store, "m", [unit(1, n) for n in range(3)])
+        await add_text(store, "late", valid_from=day(0))
+        await embed(store, "m", [unit(1, 5)])
+        assert await store.pending_vectors("m") == []
+        assert len(await store.search_vector(unit(1, 0), "m")) == 4
+        report = await purge(store, one)
+        assert report.vectors == 3  # its own, that of "two", and that of "late", which came between later
+        assert {p.text for p in await store.pending_vectors("m")} == {"late", "late\ntwo"}
+        assert two.id not in {h.id for h in await store.search_vector(unit(1, 0), "m")}
+        await embed(store, "m", [unit(0, 1), unit(0, 1)])
+        assert len(await store.search_vector(unit(1, 0), "m")) == 3
 
     async def test_unknown_ids_are_ignored_and_counted_as_nothing(self, store: CubeStore) -> None:
         assert await store.write(lambda tx: tx.purge([new_id()])) == Purged()
@@ -86,7 +102,9 @@ class Purges:
     async def test_entities_mentioned_nowhere_else_go(self, store: CubeStore) -> None:
         a, b = await add(store, trace("a"), trace("b"))
         shared, lone = await add(store, Memory(new_id(), Kind.ENTITY, "Ann"), Memory(new_id(), Kind.ENTITY, "Bob"))
-        await link(store, Edge(a.id, shared.id, MENTIONS), Edge(b.id, shared.id, MENTIONS), Edge(a.id, lone.id, MENTIONS))
+        await link(
+            store, Edge(a.id, shared.id, MENTIONS), Edge(b.id, shared.id, MENTIONS), Edge(a.id, lone.id, MENTIONS)
+        )
         await purge(store, a)
         assert await texts(store) == ["Ann", "b"]
         await purge(store, b)

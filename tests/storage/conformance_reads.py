@@ -23,7 +23,9 @@ REL = EdgeType.RELATES_TO
 WORDS = st.sampled_from(["a", "A", "ß", "SS", "茶馆", "", "1", "true", 'q"\\%_', "\x00n"])
 VALUES = st.none() | st.booleans() | st.sampled_from([0, 1, -1, 0.5, 2**53 + 1, 2**63, float("nan")]) | WORDS
 KEYS = st.sampled_from(["a", "b", 'q"k', "键"])
-OBJECTS = st.dictionaries(KEYS, VALUES | st.lists(VALUES, max_size=2) | st.dictionaries(KEYS, VALUES, max_size=1), max_size=2)
+OBJECTS = st.dictionaries(
+    KEYS, VALUES | st.lists(VALUES, max_size=2) | st.dictionaries(KEYS, VALUES, max_size=1), max_size=2
+)
 MEMORIES = st.builds(
     lambda **fields: Memory(id=new_id(), **fields),
     kind=st.sampled_from(Kind), text=WORDS, title=st.none() | WORDS, tags=st.lists(WORDS, max_size=2).map(tuple),
@@ -43,8 +45,10 @@ CONDITIONS = st.one_of(
 )  # fmt: skip
 FILTERS = st.recursive(
     CONDITIONS,
-    lambda inner: st.builds(lambda x: {"not": x}, inner)
-    | st.builds(lambda k, x: {k: x}, st.sampled_from(["and", "or"]), st.lists(inner, min_size=1, max_size=3)),
+    lambda inner: (
+        st.builds(lambda x: {"not": x}, inner)
+        | st.builds(lambda k, x: {k: x}, st.sampled_from(["and", "or"]), st.lists(inner, min_size=1, max_size=3))
+    ),
     max_leaves=4,
 )
 
@@ -139,7 +143,9 @@ class Reads:
     # -- the two clocks ------------------------------------------------------------------------------------------
 
     async def _history(self, store: CubeStore) -> tuple[Memory, Memory, list[datetime]]:
-        """Oslo until day 10, Rome from then on; Rome later retracted. Returns both and the instants after each change."""
+        """Oslo until day 10, Rome from then on; Rome later retracted. Returns both and the instants after each
+        change.
+        """
         oslo = await derive(store, "Ann lives in Oslo", valid_from=day(0))
         times = [oslo.known_from]
         rome = await supersede(store, oslo, Memory(new_id(), Kind.FACT, "Ann lives in Rome"), day(10))

@@ -1,4 +1,6 @@
-"""What every home must do with searches: words without syntax, vectors like brute force, pools, and what others wrote."""
+"""What every home must do with searches: words without syntax, vectors like brute force, pools, and what others
+wrote.
+"""
 
 from __future__ import annotations
 
@@ -72,7 +74,11 @@ class Searches:
         await add(store, trace("tea", speaker="Ann"), trace("tea time", speaker="Ann"), trace("milk", speaker="Bob"))
         total, counts = await store.frequencies(["tea", "milk", "none"])
         assert (total, counts) == (3, {"tea": 2, "milk": 1})
-        assert await store.speakers() == {"Ann": 2, "Bob": 1}
+        outline = await store.outline()
+        assert outline.speakers == {"Ann": 2, "Bob": 1}
+        assert outline.first is not None
+        assert outline.last is not None
+        assert outline.first <= outline.last
 
     # -- vectors -------------------------------------------------------------------------------------------------
 
@@ -125,7 +131,11 @@ class Searches:
     # -- pools ---------------------------------------------------------------------------------------------------
 
     async def test_a_pool_holds_what_the_question_is_about(self, store: CubeStore) -> None:
-        await add(store, trace("tea in oslo", speaker="Ann", valid_from=day(1)), trace("nothing", session="t", valid_from=day(9)))
+        await add(
+            store,
+            trace("tea in oslo", speaker="Ann", valid_from=day(1)),
+            trace("nothing", session="t", valid_from=day(9)),
+        )
         probe = Probe({"tea": 1.0}, speakers={"Ann": 1.0}, spans=(Wanted(day(0), day(2)),))
         pool = await store.gather(probe)
         assert await pool_texts(store, pool) == ["tea in oslo"]
@@ -164,9 +174,9 @@ class Searches:
     async def test_a_filter_on_arrivals_sees_a_new_arrival(self, store: CubeStore) -> None:
         tea = await add_text(store, "tea")
         wanted = parse_filter({"seen": {"gte": 2}})
-        assert (await store.gather(Probe({"tea": 1.0}), where=wanted)).documents == 0
+        assert len((await store.gather(Probe({"tea": 1.0}), where=wanted)).rows) == 0
         await store.write(lambda tx: tx.touch(tea.id))
-        assert (await store.gather(Probe({"tea": 1.0}), where=wanted)).documents == 1
+        assert len((await store.gather(Probe({"tea": 1.0}), where=wanted)).rows) == 1
 
     async def test_memories_deleted_after_gathering_are_left_out(self, store: CubeStore) -> None:
         a, _ = await add(store, trace("tea one"), trace("tea two"))
@@ -177,7 +187,7 @@ class Searches:
     async def test_a_forced_memory_is_in_the_pool(self, store: CubeStore) -> None:
         await add(store, *(trace(f"tea {i}") for i in range(20)))
         odd = await add_text(store, "unrelated", kind=Kind.DOCUMENT)
-        pool = await store.gather(Probe({"tea": 1.0}, pool=5, force=(odd.id, new_id())))
+        pool = await store.gather(Probe({"tea": 1.0}, text_pool=5, force=(odd.id, new_id())))
         assert "unrelated" in {m.text for m in (await store.fetch(pool.rows.tolist())).values()}
 
     async def test_entities_and_facts_are_marked_as_derived(self, store: CubeStore) -> None:

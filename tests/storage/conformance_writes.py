@@ -193,18 +193,29 @@ class Writes:
     # -- vectors -------------------------------------------------------------------------------------------------
 
     async def test_pending_vectors_are_current_texts_without_one_of_that_model(self, store: CubeStore) -> None:
-        a, b = await add(store, trace("a", speaker="Ann", role="user"), trace("b"))
+        async def pending(model: str) -> list[str]:
+            return [p.text.split("\n")[-1] for p in await store.pending_vectors(model)]
+
+        a, b = await add(store, trace("a"), trace("b"))
         await add(store, Memory(new_id(), Kind.ENTITY, "Oslo"))
-        assert [p.text for p in await store.pending_vectors("m")] == ["Ann: a", "b"]
+        assert await pending("m") == ["a", "b"]
         await embed(store, "m", [unit(1, 0)])
-        assert [p.text for p in await store.pending_vectors("m")] == ["b"]
+        assert await pending("m") == ["b"]
         assert await store.count_pending_vectors("m") == 1
         assert len(await store.pending_vectors("other")) == 2
         await embed(store, "m", [unit(0, 1)])
         await update(store, a, text="new")
         await update(store, b, tags=("t",))
-        assert [p.text for p in await store.pending_vectors("m")] == ["Ann: new"]
+        assert await pending("m") == ["new"]
         assert await store.count_pending_vectors("m") == 1
+
+    async def test_a_raw_record_is_embedded_after_the_one_before_it(self, store: CubeStore) -> None:
+        await add(
+            store, trace("when?", valid_from=day(2)), trace("in May", valid_from=day(3)), trace("hm", session="t")
+        )
+        await add_text(store, "hello", valid_from=day(1))
+        asked = {p.text for p in await store.pending_vectors("m")}
+        assert asked == {"hello", "hello\nwhen?", "when?\nin May", "hm"}
 
     async def test_a_vector_of_another_length_is_refused(self, store: CubeStore) -> None:
         await add(store, trace("a"), trace("b"))

@@ -1,6 +1,8 @@
-"""Run as a process of its own: writes into a cube from several threads and says each id only after its write has returned.
+"""Run as a process of its own: writes into a cube from several threads and says each id only after its write has
+returned.
 
-`python writing_child.py PATH TAG THREADS COUNT [full|normal]`; COUNT 0 writes until it is killed. Prints `ok` once it is ready.
+`python writing_child.py PATH TAG THREADS COUNT [full|normal]`; COUNT 0 writes until it is killed. Prints `ok` once it
+is ready.
 """
 
 from __future__ import annotations
@@ -19,6 +21,11 @@ from memos.storage.sqlite.cube import SqliteCube
 _out = threading.Lock()
 
 
+def word(tag: str, thread: int, number: int) -> str:
+    """A word no other write has, of letters alone."""
+    return "w" + "".join(chr(103 + int(c, 16)) for c in f"{tag.encode().hex()}e{thread:x}e{number:x}") + "q"
+
+
 def say(line: str) -> None:
     """One line, at once."""
     with _out:
@@ -27,8 +34,10 @@ def say(line: str) -> None:
 
 
 def write(cube: SqliteCube, tag: str, thread: int, number: int) -> str:
-    """One change: a trace with a word of its own, a fact resting on it, a mark, and now and then an update or a deletion."""
-    trace = Memory(new_id(), Kind.TRACE, f"word{tag}x{thread}x{number} said among many words", session=f"{tag}{thread}")
+    """One change: a trace with a word of its own, a fact resting on it, a mark, and now and then an update or a
+    deletion.
+    """
+    trace = Memory(new_id(), Kind.TRACE, f"{word(tag, thread, number)} said among many words", session=f"{tag}{thread}")
     fact = Memory(new_id(), Kind.FACT, f"fact {tag} {thread} {number}")
 
     def run(tx: Any) -> None:
@@ -54,7 +63,7 @@ def main() -> None:
 
     def work(thread: int) -> None:
         for number in islice(count(), amount or None):
-            say(f"{write(cube, tag, thread, number)} word{tag}x{thread}x{number}")
+            say(f"{write(cube, tag, thread, number)} {word(tag, thread, number)}")
 
     workers = [threading.Thread(target=work, args=(i,)) for i in range(threads)]
     for worker in workers:

@@ -258,10 +258,12 @@ def test_a_naive_now_and_an_unknown_zone_are_errors() -> None:
         find_dates("today", now=SUNDAY, zone="Mars/Base")
 
 
-WORDS = st.sampled_from(
-    "last next this 3 31 May June 2023 week weekend before after since from to and between Friday ago days two in the of "
-    "at 3pm 9999999 12:30 0 2024-02-30 Christmas every Q3 90s 上 周 五 昨天 三 月 2023年 5月 8日 点 前 后 下午 İ".split()
-)
+_WORDS = """
+last next this 3 31 May June 2023 week weekend before after since from to and
+between Friday ago days two in the of at 3pm 9999999 12:30 0 2024-02-30 Christmas every
+Q3 90s 上 周 五 昨天 三 月 2023年 5月 8日 点 前 后 下午 İ
+"""
+WORDS = st.sampled_from(_WORDS.split())
 
 
 @given(st.lists(WORDS | st.text(max_size=4), max_size=10).map(" ".join), st.datetimes(timezones=st.just(UTC)))

@@ -40,6 +40,7 @@ def names(text: str) -> dict[str, str]:
         ("my iPhone 15 Pro broke", {"iPhone 15 Pro": "product"}),
         ("I drive a Toyota Corolla", {"Toyota Corolla": "product"}),
         ("Paris is nice", {"Paris": "place"}),
+        ("We drove to Nice", {"Nice": "place"}),
         ("I read Becoming Nicole", {"Nicole": "person"}),
         ("我叫王小明", {"王小明": "person"}),
         ("我朋友李雷住在上海", {"李雷": "person", "上海": "place"}),
@@ -59,9 +60,12 @@ def test_names_are_found_with_their_type(text: str, expected: dict[str, str]) ->
     "text",
     [
         "I May go on Monday", "Yesterday was fun", "Thanks a lot", "What a day", "The house is big", "Painting is fun",
-        "HELLO WORLD THIS IS BAD", "I'm fine. Really. Ok", "In June", "My English is bad", "OK Wow LOL", "Christmas is here",
-        "it costs 12-34", "well-known", "e.g. this", "3-4 times", "我在一家公司工作", "提醒我叫出租车", "我去医院", "我们上大学", "我喜欢中国菜",
-        "We went. Everyone laughed.", "- Buy milk\n- Sell bread", "Hiking was great!", "", "A", "'Tis", "I", "Mom and Dad",
+        "HELLO WORLD THIS IS BAD", "I'm fine. Really. Ok", "In June", "My English is bad", "OK Wow LOL",
+        "Christmas is here",
+        "it costs 12-34", "well-known", "e.g. this", "3-4 times", "我在一家公司工作", "提醒我叫出租车", "我去医院",
+        "我们上大学", "我喜欢中国菜",
+        "We went. Everyone laughed.", "- Buy milk\n- Sell bread", "Hiking was great!", "Nice work!",
+        "", "A", "'Tis", "I", "Mom and Dad",
     ],
 )  # fmt: skip
 def test_ordinary_words_are_no_names(text: str) -> None:

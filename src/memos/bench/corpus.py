@@ -1,4 +1,6 @@
-"""Generated chat traffic for speed measurements: any number of messages with a natural spread of word rarity, by a fixed seed."""
+"""Generated chat traffic for speed measurements: any number of messages with a natural spread of word rarity, by a
+fixed seed.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-_OPENERS = ("I think", "Yesterday", "We should", "Did you see", "The team said", "My sister told me", "Last week", "Honestly")
+_OPENERS = (
+    "I think",
+    "Yesterday",
+    "We should",
+    "Did you see",
+    "The team said",
+    "My sister told me",
+    "Last week",
+    "Honestly",
+)
 _NAMES = ("Ana", "Boris", "Chen", "Dalia", "Emeka", "Freya", "Goran", "Hana")
 _CONSONANTS, _VOWELS = "bcdfglmnprstv", "aeiou"
 VOCABULARY = 60_000

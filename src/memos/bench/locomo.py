@@ -1,4 +1,6 @@
-"""LoCoMo conversations for the benchmark: read from a folder you have (the data is CC BY-NC and never ships with MemOS)."""
+"""LoCoMo conversations for the benchmark: read from a folder you have (the data is CC BY-NC and never ships with
+MemOS).
+"""
 
 from __future__ import annotations
 

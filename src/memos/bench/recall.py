@@ -1,7 +1,7 @@
 """How much of the evidence a search brings back: the recall benchmark.
 
-A hit counts when it names the evidence message. Reported at ranks, and within a budget of tokens (a token = 4 characters of the
-hit as it is shown: date, speaker, text).
+A hit counts when it names the evidence message. Reported at ranks, and within a budget of tokens (a token = 4
+characters of the hit as it is shown: date, speaker, text).
 """
 
 from __future__ import annotations

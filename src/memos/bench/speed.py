@@ -71,7 +71,9 @@ async def _fill_vectors(memos: AsyncMemOS, count: int, progress: Callable[[str],
 
 
 async def search_latency(home: Path, asked: int = 200) -> tuple[Latency, float, float]:
-    """Latency of searches (query embedding included), seconds to the first answer after opening, and peak memory in MB."""
+    """Latency of searches (query embedding included), seconds to the first answer after opening, and peak memory in
+    MB.
+    """
     async with AsyncMemOS(home, background=False) as memos:
         questions = corpus.questions(asked + 10)
         start = time.perf_counter()
@@ -88,18 +90,21 @@ async def search_latency(home: Path, asked: int = 200) -> tuple[Latency, float, 
 
 
 async def write_latency(home: Path, writers: int = 64, each: int = 100, pause: float = 0.0) -> tuple[Latency, float]:
-    """Latency of durable adds by concurrent writers into one cube, and adds per second. `pause`: seconds between a writer's adds."""
+    """Latency of durable adds by concurrent writers into one cube, and adds per second. `pause`: seconds between a
+    writer's adds.
+    """
     seconds: list[float] = []
     rng = np.random.default_rng(3)
+    texts = [m["content"] for _, ms in corpus.messages(writers * each) for m in ms]
     async with AsyncMemOS(home, background=False, embedder="none") as memos:
         await memos.add("warm up the cube before the measurement", user=USER)
 
         async def writer(number: int) -> None:
-            texts = [m["content"] for _, ms in corpus.messages(each, seed=number) for m in ms]
             await asyncio.sleep(float(rng.random()) * pause)
-            for i, text in enumerate(texts):
+            for i in range(number, len(texts), writers):
+                message = {"role": "user", "content": texts[i], "message_id": str(i)}
                 start = time.perf_counter()
-                await memos.add({"role": "user", "content": text, "message_id": f"{number}-{i}"}, user=USER)
+                await memos.add(message, user=USER)
                 seconds.append(time.perf_counter() - start)
                 if pause:
                     await asyncio.sleep(pause)
@@ -120,7 +125,7 @@ async def disk_per_memory(home: Path) -> float:
     """Bytes on disk per memory, everything included."""
     async with AsyncMemOS(home, background=False) as memos:
         stats = await memos.stats(user=USER)
-    return sum(f.stat().st_size for f in home.rglob("*") if f.is_file()) / max(1, stats.store.memories)
+    return sum(f.stat().st_size for f in home.rglob("*") if f.is_file()) / max(1, stats.store.memories)  # noqa: ASYNC240
 
 
 def cores() -> int:

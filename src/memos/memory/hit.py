@@ -56,9 +56,9 @@ class Hit:
 class SearchResult:
     """The answer to one search.
 
-    `context` is ready to be put in a prompt: never longer than the token budget (a token = 4 characters), chronological,
-    current facts first. `served_by` names the channels that answered, `reasons` says why anything is missing.
-    `history_tokens` is what sending everything would have cost.
+    `context` is ready to be put in a prompt: never longer than the token budget (a token = 4 characters),
+    chronological, current facts first. `served_by` names the channels that answered, `reasons` says why anything is
+    missing. `history_tokens` is what sending everything would have cost.
     """
 
     query: str
@@ -99,8 +99,9 @@ class Stage:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """Why a memory was, or was not, in the answer. `removed_by` names the stage that dropped it; `would_help` what would
-    have brought it in."""
+    """Why a memory was, or was not, in the answer. `removed_by` names the stage that dropped it; `would_help` what
+    would have brought it in.
+    """
 
     memory_id: str
     query: str

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import random
 import re
 import threading
 import time
 
 from memos.errors import InvalidInput
 
+_random = random.Random(os.urandom(16))  # unique, not secret; asking the system each time costs a thread switch
+os.register_at_fork(after_in_child=lambda: _random.seed(os.urandom(16))) if hasattr(os, "register_at_fork") else None
 _lock = threading.Lock()
 _last = 0
 
@@ -24,7 +27,7 @@ def new_id() -> str:
         ns = time.time_ns()
         stamp = (ns // 1_000_000 << 12) | (ns % 1_000_000) * 4096 // 1_000_000
         _last = stamp = max(stamp, _last + 1)
-    rand = int.from_bytes(os.urandom(8), "big") & ((1 << 62) - 1)
+    rand = _random.getrandbits(62)
     h = f"{stamp >> 12:012x}7{stamp & 0xFFF:03x}{(2 << 62) | rand:016x}"
     return f"{h[:8]}-{h[8:12]}-{h[12:16]}-{h[16:20]}-{h[20:]}"
 

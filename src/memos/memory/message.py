@@ -45,9 +45,9 @@ class ToolCall:
 class Message:
     """One chat message. `role` is user, assistant, system, developer or tool.
 
-    `text` is the full readable text of all parts, verbatim. `time` is aware UTC; `zone` is the IANA name or ``±HH:MM`` offset
-    it was written in, so that "last Saturday" can be resolved where the speaker was. `time_given` is False when the time is
-    only that of arrival.
+    `text` is the full readable text of all parts, verbatim. `time` is aware UTC; `zone` is the IANA name or
+    ``±HH:MM`` offset it was written in, so that "last Saturday" can be resolved where the speaker was. `time_given`
+    is False when the time is only that of arrival.
     """
 
     role: str

@@ -138,11 +138,11 @@ class Source:
 class Memory:
     """A node of the memory graph, in one version of its life.
 
-    Times are aware UTC datetimes. `valid_from`/`valid_to` say when it was true in the world (`None`: unknown start, open
-    end); `recorded_at`/`retracted_at` say when we first knew it and when we took it back. `known_from`/`known_to` are the
-    span in which this *version* was our belief. `confidence`, `importance` and `trust` are in [0, 1].
-    `slot` names what a fact is about (``subject|attribute``); at most one active memory of a single-valued slot exists.
-    `seen` counts how often the same content arrived.
+    Times are aware UTC datetimes. `valid_from`/`valid_to` say when it was true in the world (`None`: unknown start,
+    open end); `recorded_at`/`retracted_at` say when we first knew it and when we took it back.
+    `known_from`/`known_to` are the span in which this *version* was our belief. `confidence`, `importance` and
+    `trust` are in [0, 1]. `slot` names what a fact is about (``subject|attribute``); at most one active memory of a
+    single-valued slot exists. `seen` counts how often the same content arrived.
     """
 
     id: str

@@ -1,4 +1,6 @@
-"""What reading a trace yields: statements (facts that fill slots) and mentions (entities named). Pure data between rooms."""
+"""What reading a trace yields: statements (facts that fill slots) and mentions (entities named). Pure data between
+rooms.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +16,9 @@ from memos.memory.model import Kind, Source
 class Statement:
     """A fact stated by a trace: which slot it fills with which value, from when to when.
 
-    `slot` is `subject|attribute`, `key` the same with the normalised value: two statements of one key say the same. `single`:
-    the slot holds one value at a time. `ended`: the trace says that this is not (any more) so. `source` is the evidence.
+    `slot` is `subject|attribute`, `key` the same with the normalised value: two statements of one key say the same.
+    `single`: the slot holds one value at a time. `ended`: the trace says that this is not (any more) so. `source` is
+    the evidence.
     """
 
     kind: Kind

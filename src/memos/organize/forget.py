@@ -1,4 +1,6 @@
-"""Forgetting: what a delete selects, and soft deletion (retraction) with everything that rests only on what is retracted."""
+"""Forgetting: what a delete selects, and soft deletion (retraction) with everything that rests only on what is
+retracted.
+"""
 
 from __future__ import annotations
 
@@ -70,8 +72,9 @@ async def select(store: CubeStore, selection: Selection) -> list[str]:
 
 
 def retract(tx: WriteTx, ids: Iterable[str]) -> int:
-    """Take memories back: hidden from reads, kept in history. What rests only on them goes too, and facts that only they had
-    superseded are current again. Returns how many memories were retracted."""
+    """Take memories back: hidden from reads, kept in history. What rests only on them goes too, and facts that only
+    they had superseded are current again. Returns how many memories were retracted.
+    """
     waiting = list(ids)
     count = 0
     while waiting:
@@ -80,7 +83,9 @@ def retract(tx: WriteTx, ids: Iterable[str]) -> int:
             continue
         tx.put(replace(memory, status=Status.RETRACTED, retracted_at=tx.now), "retract")
         count += 1
-        waiting += [e.src for e in tx.edges(memory.id, "in", (EdgeType.DERIVED_FROM, EdgeType.PART_OF)) if _alone(tx, e.src)]
+        waiting += [
+            e.src for e in tx.edges(memory.id, "in", (EdgeType.DERIVED_FROM, EdgeType.PART_OF)) if _alone(tx, e.src)
+        ]
         _reinstate(tx, memory)
     return count
 

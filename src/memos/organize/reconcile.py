@@ -1,7 +1,7 @@
 """What rules found in a message, brought together with what the cube already knows: dedup, supersede, add.
 
-Runs inside one change (`WriteTx`), so two digests can never both add the same fact. Guards law 5: newer facts supersede older
-ones by the time they were *true*, so late-arriving old news never beats what is newer.
+Runs inside one change (`WriteTx`), so two digests can never both add the same fact. Guards law 5: newer facts
+supersede older ones by the time they were *true*, so late-arriving old news never beats what is newer.
 """
 
 from __future__ import annotations
@@ -85,7 +85,9 @@ def _end(tx: WriteTx, trace: Memory, current: Sequence[Memory], at: datetime, ou
 def _place(
     tx: WriteTx, trace: Memory, s: Statement, since: datetime, timeline: Sequence[Memory], outcome: Outcome
 ) -> None:
-    """Add a fact at its place on the timeline of its slot: it ends what was before it, and is ended by what came after."""
+    """Add a fact at its place on the timeline of its slot: it ends what was before it, and is ended by what came
+    after.
+    """
     after = next((m for m in timeline if _start(m) > since), None)
     before = next((m for m in reversed(timeline) if _start(m) <= since), None)
     until = s.valid_to

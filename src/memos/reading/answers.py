@@ -9,7 +9,8 @@ from memos.memory.message import Message
 from memos.memory.model import Kind
 from memos.reading.finding import Finding
 from memos.reading.scene import Scene
-from memos.reading.values import Place, read
+from memos.reading.value import Place
+from memos.reading.values import read
 from memos.reading.wording import conjugated, sentence
 
 

@@ -1,6 +1,7 @@
 """Chinese patterns as data: clauses that say something about the speaker, her relatives, and things.
 
-A pattern is matched at the beginning of a clause, after fillers and a date. Read by `chinese_reader`; nothing here acts.
+A pattern is matched at the beginning of a clause, after fillers and a date. Read by `chinese_reader`; nothing here
+acts.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from collections.abc import Mapping
 
 from memos.memory.model import Kind
 from memos.reading.patterns import ClauseRule, flags
+from memos.text.lazy import LazyPattern
 from memos.text.name_lists import SURNAMES
 
 _V = r"(?P<v>[^，。！？；,!?;、\s（）()]{1,24}?)"
@@ -61,8 +63,8 @@ KIN: Mapping[str, str] = {
 }
 
 
-def _re(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern)
+def _re(pattern: str) -> LazyPattern:
+    return LazyPattern(pattern)
 
 
 _NO_LIKE = r"(?!你|您|他|她|它|这|那|什么|听到|听你|看到|和你|跟你|的|上了|了|过|得|不|就|也|都|死|莫能助)"
@@ -367,7 +369,8 @@ SELF: tuple[ClauseRule, ...] = (
     ),
     ClauseRule(
         _re(
-            rf"{_HOW}(?:有|养了?|领养了|收养了)(?:一|两|三)?[只条个匹]?(?:[\u4e00-\u9fff]{{1,4}}的?)??(?P<x>{PETS})[，, ]?(?:它)?(?:的)?(?:名字)?(?:是|叫|名叫|叫做){_NAME}{_END}"
+            rf"{_HOW}(?:有|养了?|领养了|收养了)(?:一|两|三)?[只条个匹]?(?:[\u4e00-\u9fff]{{1,4}}的?)??"
+            rf"(?P<x>{PETS})[，, ]?(?:它)?(?:的)?(?:名字)?(?:是|叫|名叫|叫做){_NAME}{_END}"
         ),
         "pet",
         "{s}有一只{x}叫{v}",
@@ -467,7 +470,7 @@ SELF: tuple[ClauseRule, ...] = (
         take="organisation",
     ),
     ClauseRule(
-        _re(rf"的(?:邮箱|电子邮箱|邮件地址|email)(?:地址)?(?:是|：|:)\s*(?P<v>[\w.+-]+@[\w-]+(?:\.[\w-]+)+)"),
+        _re(r"的(?:邮箱|电子邮箱|邮件地址|email)(?:地址)?(?:是|：|:)\s*(?P<v>[\w.+-]+@[\w-]+(?:\.[\w-]+)+)"),
         "email",
         "{s}的邮箱是{v}",
         Kind.PROFILE,
@@ -651,7 +654,8 @@ PLAN_WORDS = re.compile(
 
 # Things: "储物柜14的密码是2207".
 STATED = re.compile(
-    r"(?P<s>[\u4e00-\u9fffA-Za-z0-9 ]{1,20}?)(?:是|为|：|:)\s*(?P<v>(?=[\w./@+-]*[\d@])[A-Za-z0-9][\w./@+-]*[A-Za-z0-9]|\d+)(?:号|楼|层)?(?=\s*(?:[，。！？；,!?;]|$))"
+    r"(?P<s>[\u4e00-\u9fffA-Za-z0-9 ]{1,20}?)(?:是|为|：|:)\s*"
+    r"(?P<v>(?=[\w./@+-]*[\d@])[A-Za-z0-9][\w./@+-]*[A-Za-z0-9]|\d+)(?:号|楼|层)?(?=\s*(?:[，。！？；,!?;]|$))"
 )
 STATED_NOUNS = re.compile(
     r"(?:密码|编号|代码|序列号|号码|号|地址|账号|验证码|端口|楼层|房间|车牌|口令|ID|id|密钥|型号|版本)$|\d"

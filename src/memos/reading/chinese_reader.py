@@ -1,4 +1,4 @@
-"""Reads Chinese clauses with the tables of `chinese`. The same caution as in English: stated, real, and of the speaker."""
+"""Reads Chinese clauses with the tables of `chinese`, as cautiously as English: stated, real, and of the speaker."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from memos.memory.model import Kind
 from memos.reading import chinese
 from memos.reading.clauses import UNREAL, foreign_spans, inside, sentences
 from memos.reading.finding import Finding
-from memos.reading.patterns import ClauseRule
+from memos.reading.patterns import ClauseRule, words
 from memos.reading.scene import Scene
 from memos.text.dates import DateMention
 from memos.text.name_lists import CHINESE_COUNTRIES, CHINESE_PLACES, PLACES
@@ -28,9 +28,7 @@ _NO_PLACE = re.compile(
     r"公司|学校|医院|宿舍|家|酒店|房子|公寓|楼|附近|一起|外面|里|上|下|这|那|农村|城里|国外|海边|乡下|市中心"
     r"|市区|郊区|学生"
 )
-_NO_NAME = frozenset(
-    "什么 怎么 做 他 她 你 我 不 了 车 停 外卖 一声 妈妈 爸爸 老师 大家 起床 人 出租车 医生 学生 中国人".split()
-)
+_NO_NAME = words("什么 怎么 做 他 她 你 我 不 了 车 停 外卖 一声 妈妈 爸爸 老师 大家 起床 人 出租车 医生 学生 中国人")
 _NO_POSSESSED = re.compile(
     r"^(?:意思|想法|问题|观点|看法|建议|错|天|心|目标|梦想|爱|人|事|话|朋友|同事|老师|最爱|感觉|生活|世界"
     r"|理想|愿望|原则|态度|心情|经验|理解|答案|工作|职业|家|孩子|家人|父母|意见|回答|重点|东西|确|是|.*(?:妈"

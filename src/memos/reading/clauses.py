@@ -60,7 +60,7 @@ REPORTED = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A sentence `text[start:end]`; `asks`: it is a question; `stated`: where its stated part ends if a question follows."""
+    """A sentence `text[start:end]`; `asks`: it is a question; `stated`: where what it states before asking ends."""
 
     start: int
     end: int

@@ -10,47 +10,56 @@ from collections.abc import Mapping
 
 from memos.memory.model import Kind
 from memos.reading.patterns import ClauseRule, flags, words
+from memos.text.lazy import LazyPattern
 
 # --- vocabulary -----------------------------------------------------------------------------------
 
 JOBS = words(
     """
-    accountant actor actress administrator analyst anesthetist archaeologist architect artist assistant astronomer athlete
-    attorney author baker banker barber barista bartender biologist blogger bookkeeper bookseller botanist broker builder
-    butcher buyer caretaker carpenter cashier chef chemist cleaner clerk coach composer conductor consultant contractor
-    controller cook counselor counsellor curator dancer dentist designer detective developer dietitian director doctor driver
-    economist editor electrician engineer entrepreneur farmer firefighter fisherman florist founder freelancer gardener
-    geologist hairdresser handyman historian illustrator inspector instructor intern interpreter investor janitor jeweler
-    journalist judge landscaper lawyer lecturer librarian locksmith machinist manager masseuse mathematician mechanic midwife
-    miner model musician nanny novelist nurse nutritionist officer operator optician painter paramedic pastor pharmacist
-    photographer physician physicist physiotherapist pianist pilot plumber poet policeman policewoman politician postman
-    potter priest principal producer professor programmer psychiatrist psychologist psychotherapist publisher realtor
-    receptionist recruiter reporter researcher sailor salesman saleswoman salesperson scientist sculptor secretary singer
-    soldier solicitor sommelier specialist statistician stylist supervisor surgeon surveyor tailor teacher technician
-    technologist tester therapist translator tutor undertaker vet veterinarian videographer violinist waiter waitress
-    watchmaker welder writer zookeeper student pensioner retiree
+    accountant actor actress administrator analyst anesthetist archaeologist architect artist assistant astronomer
+    athlete attorney author baker banker barber barista bartender biologist blogger bookkeeper bookseller botanist
+    broker builder butcher buyer caretaker carpenter cashier chef chemist cleaner clerk coach composer conductor
+    consultant contractor controller cook counselor counsellor curator dancer dentist designer detective developer
+    dietitian director doctor driver economist editor electrician engineer entrepreneur farmer firefighter fisherman
+    florist founder freelancer gardener geologist hairdresser handyman historian illustrator inspector instructor
+    intern interpreter investor janitor jeweler journalist judge landscaper lawyer lecturer librarian locksmith
+    machinist manager masseuse mathematician mechanic midwife miner model musician nanny novelist nurse nutritionist
+    officer operator optician painter paramedic pastor pharmacist photographer physician physicist physiotherapist
+    pianist pilot plumber poet policeman policewoman politician postman potter priest principal producer professor
+    programmer psychiatrist psychologist psychotherapist publisher realtor receptionist recruiter reporter
+    researcher sailor salesman saleswoman salesperson scientist sculptor secretary singer soldier solicitor
+    sommelier specialist statistician stylist supervisor surgeon surveyor tailor teacher technician technologist
+    tester therapist translator tutor undertaker vet veterinarian videographer violinist waiter waitress watchmaker
+    welder writer zookeeper student pensioner retiree
     """
 )
 PETS = words(
-    "dog cat puppy kitten pup parrot hamster rabbit bunny horse pony turtle tortoise lizard snake goldfish "
-    "guinea-pig budgie canary ferret gecko chinchilla pet"
+    """
+    dog cat puppy kitten pup parrot hamster rabbit bunny horse pony turtle tortoise lizard snake goldfish guinea-pig
+    budgie canary ferret gecko chinchilla pet
+    """
 )
 DEVICES = words(
-    "phone iphone laptop macbook computer pc desktop tablet ipad kindle camera printer monitor headphones"
-    " watch smartwatch tv "
-    "television router console playstation xbox thinkpad drone e-reader keyboard"
+    """
+    phone iphone laptop macbook computer pc desktop tablet ipad kindle camera printer monitor headphones watch
+    smartwatch tv television router console playstation xbox thinkpad drone e-reader keyboard
+    """
 )
 VEHICLES = words(
-    "car truck van bike bicycle motorbike motorcycle scooter suv pickup tesla prius toyota honda volvo ford subaru bmw "
-    "audi mazda nissan volkswagen boat campervan rv jeep civic corolla"
+    """
+    car truck van bike bicycle motorbike motorcycle scooter suv pickup tesla prius toyota honda volvo ford subaru
+    bmw audi mazda nissan volkswagen boat campervan rv jeep civic corolla
+    """
 )
 DIETS = (
     r"vegan|vegetarian|pescatarian|lactose[- ]intolerant|gluten[- ]free|gluten[- ]intolerant|celiac"
     r"|coeliac|keto|kosher|halal|flexitarian"
 )
 CONDITIONS = words(
-    "diabetes asthma arthritis adhd migraines epilepsy hypertension insomnia eczema anxiety depression celiac "
-    "coeliac tinnitus scoliosis dyslexia"
+    """
+    diabetes asthma arthritis adhd migraines epilepsy hypertension insomnia eczema anxiety depression celiac coeliac
+    tinnitus scoliosis dyslexia
+    """
 )
 INSTRUMENTS = (
     r"piano|guitar|violin|cello|drums|flute|clarinet|saxophone|trumpet|ukulele|harp|bass|banjo|lute"
@@ -148,26 +157,27 @@ POSSESSED: Mapping[str, tuple[str, Kind, bool, str]] = {
 }
 ABSTRACT = words(
     """
-    point question heart goal goals mind thought thoughts plan plans idea opinion advice problem issue concern fault mistake pleasure
-    bad fear feeling feelings guess dream dreams hope wish answer view take impression favorite favourite turn way world life day week
-    weekend morning night evening time family people kids children work job motto understanding experience journey art love treat
-    priority focus jam thing style vibe cup style business pride joy inspiration purpose hands eyes head back body self everything
-    memory memories biggest main best worst first last next latest recent whole only one number story stories reason key rule
+    point question heart goal goals mind thought thoughts plan plans idea opinion advice problem issue concern fault
+    mistake pleasure bad fear feeling feelings guess dream dreams hope wish answer view take impression favorite
+    favourite turn way world life day week weekend morning night evening time family people kids children work job
+    motto understanding experience journey art love treat priority focus jam thing style vibe cup style business
+    pride joy inspiration purpose hands eyes head back body self everything memory memories biggest main best worst
+    first last next latest recent whole only one number story stories reason key rule
     """
 )
 VALUE_NOUNS = words(
     """
-    password passcode code pin serial number address extension id key port url email phone version combination ssid token locker
-    plate license passport account iban username login wifi room desk serial-number model sku tracking reference invoice ticket
-    order flight gate seat size dose dosage budget limit deadline birthday anniversary
+    password passcode code pin serial number address extension id key port url email phone version combination ssid
+    token locker plate license passport account iban username login wifi room desk serial-number model sku tracking
+    reference invoice ticket order flight gate seat size dose dosage budget limit deadline birthday anniversary
     """
 )
 
 # --- whole clauses --------------------------------------------------------------------------------
 
 
-def _clause(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern, re.IGNORECASE)
+def _clause(pattern: str) -> LazyPattern:
+    return LazyPattern(pattern, re.IGNORECASE)
 
 
 _TODO = r"(?P<v>[^.;!?\n]{2,160}?)(?=\s*(?:[.;!?\n]|$))"
@@ -233,8 +243,8 @@ REQUESTS: tuple[ClauseRule, ...] = (
     ),
     ClauseRule(
         _clause(
-            rf"(?:please )?(?P<v>(?:answer|reply|respond|speak|write|talk|use)\b[^.;!?\n]{{2,100}}?),?"
-            rf" (?:from now on|in (?:the )?future|going forward|at all times)(?: please)?(?=\s*(?:[.;!?\n]|$))"
+            r"(?:please )?(?P<v>(?:answer|reply|respond|speak|write|talk|use)\b[^.;!?\n]{2,100}?),?"
+            r" (?:from now on|in (?:the )?future|going forward|at all times)(?: please)?(?=\s*(?:[.;!?\n]|$))"
         ),
         "always",
         "{s} wants the assistant to always {v}",

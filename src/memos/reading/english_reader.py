@@ -7,20 +7,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
-from datetime import datetime
 
-from memos.memory.model import Kind
-from memos.reading import english, possessions
+from memos.reading import english, possessions, relatives, statements
 from memos.reading.clauses import REPORTED, UNREAL, Sentence, foreign_spans, inside, sentences
+from memos.reading.english_said import Said, Subject
 from memos.reading.english_verbs import VERBS
 from memos.reading.finding import Finding
-from memos.reading.patterns import FUTURE, PAST, PERFECT, PRESENT, PROGRESSIVE, ClauseRule, VerbRule, words
+from memos.reading.patterns import FUTURE, PAST, PERFECT, PRESENT, ClauseRule
 from memos.reading.scene import Scene
-from memos.reading.values import Place, Value, long_phrase, read, trimmed
+from memos.reading.value import Place, Value, trimmed
+from memos.reading.values import read
 from memos.reading.verb_phrase import VerbPhrase, parse
 from memos.reading.wording import conjugated, in_third_person, sentence
-from memos.text.dates import DateMention
 
 _SUBJECT = re.compile(r"(?<![\w'’-])(?:I(?!['’]?s\b)|i(?=['’]?m?(?:ve|ll|d)? )|[Ww]e|[Mm]y|[Oo]ur)(?![\w-])")
 _CONJUNCTION = re.compile(r".*\b(?:and|but|so|because|though|although|plus|cuz|cause)\s+", re.DOTALL | re.IGNORECASE)
@@ -44,43 +42,6 @@ _CLAUSE_END = re.compile(
     r"[;!?\n—]|:\s|\.(?=\s|$)|,? (?:but|because|so|though|although|and (?:I|we|my|our|it|he|she|they|you))\b"
 )
 _SECOND = re.compile(r",?(?: and|,)(?: (?:also|now|then|currently))?(?= [a-z]+\b)")
-_ENDED = re.compile(r"\b(?:any ?more|any longer)\b", re.IGNORECASE)
-_SINCE = re.compile(r"\b(?:since|for)\b[^,.;]*$", re.IGNORECASE)
-_ARTICLE = re.compile(r"\b(?:an?|the|my|our|some) (?:[\w-]+ )*$", re.IGNORECASE)
-_THE = re.compile(r"\bthe $", re.IGNORECASE)
-_WITH_ARTICLE = ("device", "job", "product", "place_of_help")
-_UNTIL = re.compile(r"\b(?:until|till|through)\s+(?:the )?(?:\w+ )?$", re.IGNORECASE)
-_APPOINTMENT = re.compile(
-    r"(?:an? |another |my |the |our )?(?:[\w'’-]+ ){0,3}?(?:appointment|meeting|interview|exam|flight"
-    r"|deadline|reservation|date|call|class|party|wedding|surgery"
-    r"|check-?up|performance|show|presentation|trip|race|concert|test|audition|session|workshop|conference"
-    r"|dinner|lunch|recital|game|match)\b",
-    re.IGNORECASE,
-)
-_NO_HABIT = words(
-    "think thought know feel say said forget imagine remember wonder seem believe get find like love enjoy"
-    " hate be mind make see hear look want wanted wish "
-    "have need end come keep expect hope tell learn appreciate look try go give do"
-)
-_POINTS = re.compile(
-    r"^\w+(?: \w+ing)?(?: to)? (?:it|them|that|him|her|one|those|these|so|well)\b|\b(?:there|here)\b|^\w+$",
-    re.IGNORECASE,
-)
-_STATES = (
-    "thinking",
-    "wondering",
-    "hoping",
-    "talking",
-    "looking",
-    "feeling",
-    "being",
-    "getting",
-    "wishing",
-    "trying",
-    "excited",
-    "loving",
-    "enjoying",
-)
 # No sentence of a person is longer; a paste or a list without full stops is.
 _LONGEST = 1_500
 _GATES = (
@@ -96,23 +57,6 @@ _GATES = (
     "more",
     "at all times",
 )
-_OPINION_PAST = words(
-    "live lived work worked study studied like liked love loved enjoy enjoyed want wanted need needed think"
-    " thought feel felt know knew hope hoped hear heard mean meant agree agreed "
-    "see saw say said tell told talk talked mention mentioned ask asked wonder wondered guess guessed notice"
-    " noticed realize realized remember remembered use used forget forgot wish wished "
-    "believe believed miss missed be keep kept hate hated"
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Subject:
-    """Whom a clause is about: how findings name it, and whether it is the speaker herself ("I"), "we", or a relative."""
-
-    key: str
-    who: str
-    form: str
-    shared: bool = True
 
 
 def read_english(scene: Scene) -> list[Finding]:
@@ -128,7 +72,7 @@ def read_statements(scene: Scene) -> list[Finding]:
         found
         for piece in sentences(scene.text)
         if not piece.asks and not inside(piece.start, foreign) and piece.end - piece.start <= _LONGEST
-        for found in possessions.statement(scene, piece.start, piece.end)
+        for found in statements.statement(scene, piece.start, piece.end)
     ]
 
 
@@ -139,6 +83,7 @@ class _Reader:
         self.scene, self.text, self.foreign = scene, scene.text, foreign
         self.start, self.end = piece.start, piece.stated if piece.asks else piece.end
         self.piece = piece
+        self.verbs = Said(scene, self.start, self.end)
 
     def run(self) -> Iterator[Finding]:
         if inside(self.piece.start, self.foreign) or self.piece.end - self.piece.start > _LONGEST:
@@ -155,7 +100,7 @@ class _Reader:
             lead = self._lead(match.start())
             clause_end = self._clause_end(match.end())
             if lead is None or self._unreal(match.start(), clause_end):
-                yield from possessions.named_relative(self.scene, match, self.end)
+                yield from relatives.named_relative(self.scene, match, self.end)
                 continue
             for finding in self._clause(match, lead, clause_end):
                 done = max(done, finding.end)
@@ -163,18 +108,15 @@ class _Reader:
         if any_subject:
             yield from self._inverted()
         elif not UNREAL.search(self.text, self.start, self.end):
-            yield from possessions.statement(self.scene, self.start, self.end)
-
-    # -- clauses -----------------------------------------------------------------------------------
+            yield from statements.statement(self.scene, self.start, self.end)
 
     def _lead(self, at: int) -> int | None:
         """Where the clause of the subject at `at` begins, or None where it is no clause of its own."""
         before = self.text[self.start : at]
         cut = max(before.rfind(mark) for mark in ",;:—–(") + 1
-        if joined := _CONJUNCTION.match(before, cut):
-            cut = joined.end()
-        elif cut and (joined := _CONJUNCTION.match(before)) and joined.end() > cut:
-            cut = joined.end()
+        joined = _CONJUNCTION.match(before)
+        if joined is not None:
+            cut = max(cut, joined.end())
         lead = before[cut:].lstrip()
         if lead and not _FILLER.fullmatch(lead) and not self._only_date(at - len(lead), at):
             return None
@@ -218,7 +160,7 @@ class _Reader:
         phrase = parse(self.text, match.end(), self.end)
         if phrase is None:
             return
-        yield from self.said(subject, phrase, lead, clause_end)
+        yield from self.verbs.everything(subject, phrase, lead, clause_end)
         yield from self._second_verbs(subject, phrase, lead, clause_end)
 
     def _second_verbs(self, subject: Subject, first: VerbPhrase, lead: int, clause_end: int) -> Iterator[Finding]:
@@ -235,306 +177,10 @@ class _Reader:
             ):
                 continue
             if phrase.tense in (PRESENT, first.tense) or {phrase.tense, first.tense} <= {PAST, PERFECT}:
-                yield from self._rules(subject, phrase, lead, clause_end)
-
-    def said(self, subject: Subject, phrase: VerbPhrase, lead: int, clause_end: int) -> Iterator[Finding]:
-        """Everything a clause says: by its verb's rules, as a habit, as a plan, as an event."""
-        if phrase.modal in ("would", "d") and phrase.verb in ("rather", "prefer"):
-            yield from self._rather(subject, phrase, lead, clause_end)
-            return
-        if phrase.modal and not (phrase.modal == "must" and subject.form == "i"):
-            return
-        habit = self._habit(subject, phrase, lead, clause_end)
-        if habit is not None:
-            yield habit
-            return
-        yield from self._rules(subject, phrase, lead, clause_end)
-        if subject.form in ("i", "we"):
-            yield from self._planned(subject, phrase, lead, clause_end)
-            yield from self._happened(subject, phrase, lead, clause_end)
-
-    # -- what a verb says --------------------------------------------------------------------------
-
-    def _rules(self, subject: Subject, phrase: VerbPhrase, lead: int, clause_end: int) -> Iterator[Finding]:
-        if phrase.modal or phrase.adverbs & {"almost", "nearly", "rarely"}:
-            return
-        seen: set[str] = set()
-        for rule in VERBS.get(phrase.verb, ()):
-            if not self._applies(rule, subject, phrase) or rule.attribute in seen or (seen and rule.attribute != "job"):
-                continue
-            begun = rule.lead.match(self.text, phrase.rest, self.end)
-            if begun is None:
-                continue
-            place = Place(self.text, begun.end(), self.end, self.scene.dates if rule.take == "date" else ())
-            found = read(rule.take, place)
-            made = [f for value in found if (f := self._finding(rule, subject, phrase, value, lead, clause_end))]
-            yield from made
-            seen |= {rule.attribute for _ in made}
-            if made and rule.attribute != "employer":
-                return
-
-    def _applies(self, rule: VerbRule, subject: Subject, phrase: VerbPhrase) -> bool:
-        if subject.form == "kin" and not rule.kin:
-            return False
-        if subject.form == "we" and not rule.we:
-            return False
-        if phrase.used:
-            return PRESENT in rule.tenses
-        if (rule.historic or rule.ends) and (phrase.negated or phrase.ended):
-            return False
-        if phrase.verb == "can have" and not phrase.negated:
-            return False
-        if "never" in phrase.adverbs and rule.kind is not Kind.PREFERENCE:
-            return False
-        return phrase.tense in rule.tenses
-
-    def _finding(
-        self, rule: VerbRule, subject: Subject, phrase: VerbPhrase, value: Value, lead: int, clause_end: int
-    ) -> Finding | None:
-        start, end = trimmed(self.text, value.start, value.end)
-        if end <= start:
-            return None
-        stop = max(clause_end, end)
-        when = self._when(rule, phrase, lead, end, stop)
-        if when is None:
-            return None
-        valid, date_end = when
-        gone = bool(_ENDED.search(self.text, end, stop)) and phrase.negated
-        past = phrase.tense == PAST and not rule.historic
-        ended = rule.ends or phrase.ended or phrase.used or gone or past
-        negated = (phrase.negated or "never" in phrase.adverbs) and not gone
-        if ended and valid[1] is None:
-            valid = (valid[0], self.scene.now)
-        polarity, attribute = rule.polarity, self._attribute(rule, value)
-        said_not = negated
-        if negated and rule.polarity == "-":
-            return None
-        if negated and rule.opposite:
-            attribute, polarity, negated = rule.opposite, "-", False
-        elif negated or (ended and rule.kind is Kind.PREFERENCE):
-            polarity = "-" if negated else polarity
-        shown = self.text[start:end]
-        article = (_ARTICLE if rule.take in _WITH_ARTICLE else _THE).search(self.text, phrase.rest, start)
-        if article and rule.take not in ("liked", "list", "word", "word2", "name", "names", "age"):
-            shown = article[0] + shown
-        base = rule.say.format(v=in_third_person(shown), p="their")
-        if rule.ends:
-            verb = conjugated(base, ended=True)
-        else:
-            history = rule.sure_past
-            verb = conjugated(
-                base,
-                past=history or ((past or phrase.used) and not gone),
-                negated=said_not and not history,
-                ended=phrase.ended or gone,
-            )
-        confidence = (
-            rule.confidence
-            * value.confidence
-            * (0.9 if subject.form == "we" else 1.0)
-            * (0.95 if subject.form == "kin" else 1.0)
-        )
-        return self.scene.finding(
-            rule.kind,
-            sentence(subject.who, verb),
-            attribute,
-            (start, end),
-            (lead, max(end, date_end)),
-            subject=subject.key,
-            single=rule.single and subject.shared,
-            confidence=confidence,
-            valid=valid,
-            polarity=polarity,
-            negated=negated,
-            ended=ended,
-        )
-
-    def _attribute(self, rule: VerbRule, value: Value) -> str:
-        if rule.attribute in ("home", "hometown"):
-            return f"home_{value.attribute}" if rule.attribute == "home" else "hometown"
-        return rule.attribute or value.attribute
-
-    def _when(
-        self, rule: VerbRule, phrase: VerbPhrase, lead: int, end: int, stop: int
-    ) -> tuple[tuple[datetime | None, datetime | None], int] | None:
-        """The time a finding is valid, and where the words that say so end; None where the tense needs a date and has none."""
-        mention = self._mention(lead, end, stop)
-        if phrase.tense == PERFECT and not rule.historic and not rule.ends:
-            if mention is None or mention.precision != "range":
-                return None
-            return (mention.from_, None), mention.end
-        if mention is None or rule.take == "date":
-            return (None, None), end
-        before = self.text[lead : mention.start]
-        if _UNTIL.search(before):
-            return (None, mention.to), mention.end
-        if rule.ends:
-            return (None, mention.from_), mention.end
-        if phrase.tense == PAST and not rule.historic:
-            return (mention.from_, min(mention.to, self.scene.now)), mention.end
-        if mention.from_ > self.scene.now:
-            return ((mention.from_, None), mention.end) if rule.starts else ((None, None), end)
-        if rule.starts and (rule.historic or mention.precision == "range" or _SINCE.search(before)):
-            return (mention.from_, None), mention.end
-        return (None, None), end
-
-    def _mention(self, lead: int, end: int, stop: int) -> DateMention | None:
-        """The date of a clause: after the value, else before the subject."""
-        after = self.scene.dates_in(end, stop)
-        if after:
-            return after[0]
-        before = self.scene.dates_in(self.start, end)
-        return before[-1] if before else None
-
-    # -- habits, plans, events ---------------------------------------------------------------------
-
-    def _habit(self, subject: Subject, phrase: VerbPhrase, lead: int, clause_end: int) -> Finding | None:
-        how = next((word for word in ("always", "never") if word in phrase.adverbs), None)
-        verb = phrase.verb.removeprefix("can ")
-        if how is None or phrase.tense != PRESENT or phrase.negated or verb in _NO_HABIT or subject.form != "i":
-            return None
-        if verb.endswith("ed") or phrase.verb.startswith("can "):
-            return None
-        start, end = long_phrase(Place(self.text, phrase.at, self.end))
-        if end - start < 4 or len(self.text[start:end].split()) > 14 or " " not in self.text[start:end]:
-            return None
-        said = conjugated(in_third_person(self.text[start:end]))
-        return self.scene.finding(
-            Kind.PREFERENCE,
-            sentence(subject.who, f"{how} {said}"),
-            how,
-            (start, end),
-            (lead, end),
-            confidence=0.85,
-            polarity="-" if how == "never" else "+",
-        )
-
-    def _rather(self, subject: Subject, phrase: VerbPhrase, lead: int, clause_end: int) -> Iterator[Finding]:
-        at = phrase.rest
-        for value in read("preferred", Place(self.text, at, self.end)):
-            said = in_third_person(self.text[value.start : value.end])
-            yield self.scene.finding(
-                Kind.PREFERENCE,
-                sentence(subject.who, f"would rather {said}" if phrase.verb == "rather" else f"prefers {said}"),
-                "prefers",
-                (value.start, value.end),
-                (lead, value.end),
-                confidence=0.75,
-            )
-
-    def _planned(self, subject: Subject, phrase: VerbPhrase, lead: int, clause_end: int) -> Iterator[Finding]:
-        """A commitment: what is going to happen at a date that has not come, or is called a plan."""
-        if phrase.negated or phrase.adverbs & {"never", "usually", "always", "often", "sometimes"}:
-            return
-        start, end = long_phrase(Place(self.text, phrase.at, self.end))
-        mention = next(
-            (m for m in self.scene.dates_in(lead, max(end, clause_end)) if m.to > self.scene.now and not m.recurring),
-            None,
-        )
-        if mention is None:
-            mention = next(
-                (m for m in self.scene.dates_in(self.start, lead) if m.from_ > self.scene.now and not m.recurring), None
-            )
-        ahead = mention is not None and (mention.from_ > self.scene.now or phrase.tense == FUTURE)
-        attribute, confidence = "plan", 0.85
-        if phrase.verb in ("plan", "planning", "intend") and phrase.tense in (PRESENT, PROGRESSIVE):
-            to = re.compile(r"(?:on |to |for )+|(?=(?:an?|our|my|the|another) )").match(self.text, phrase.rest)
-            if to is None:
-                return
-            start, confidence = to.end(), 0.8
-        elif (
-            phrase.verb == "have"
-            and phrase.tense == PRESENT
-            and ahead
-            and _APPOINTMENT.match(self.text, phrase.rest, end)
-        ):
-            start = phrase.rest
-        elif (
-            phrase.verb in ("have", "need") and self.text.startswith("to ", phrase.rest) and phrase.tense == PRESENT
-        ) or phrase.modal == "must":
-            if not ahead:
-                return
-            attribute = "todo"
-            start = phrase.at if phrase.modal else phrase.rest + 3
-        elif not (ahead and (phrase.tense == FUTURE or (phrase.tense == PROGRESSIVE and phrase.verb not in _STATES))):
-            return
-        if (
-            end - start < 4
-            or len(self.text[start:end].split()) > 25
-            or phrase.verb == "be"
-            or self._vague(start, end)
-            or _POINTS.search(self.text[start:end])
-        ):
-            return
-        said = in_third_person(self.text[start:end])
-        yield self.scene.finding(
-            Kind.COMMITMENT,
-            sentence(subject.who, _plan_words(attribute, said, phrase)),
-            attribute,
-            (start, end),
-            (min(lead, mention.start) if mention else lead, max(end, mention.end) if mention else end),
-            confidence=confidence * (1.0 if subject.form == "i" else 0.9),
-            due=(mention.from_, mention.to) if mention is not None else None,
-        )
-
-    def _vague(self, start: int, end: int) -> bool:
-        return (
-            re.match(
-                r"(?:let|tell|talk|see|be|keep you|check|get back|think|do (?:that|it)|try (?:that|it)|give"
-                r" (?:it|that)|need|miss|love)\b",
-                self.text[start:end],
-            )
-            is not None
-        )
-
-    def _happened(self, subject: Subject, phrase: VerbPhrase, lead: int, clause_end: int) -> Iterator[Finding]:
-        """An event: what the speaker did at a date that is over."""
-        if (
-            phrase.tense != PAST
-            or phrase.negated
-            or phrase.used
-            or phrase.verb in _OPINION_PAST
-            or phrase.adverbs & {"never", "always", "almost"}
-        ):
-            return
-        start, end = long_phrase(Place(self.text, phrase.at, self.end))
-        mention = next((m for m in self.scene.dates_in(phrase.at, max(end, clause_end)) if self._over(m)), None)
-        if mention is None:
-            mention = next((m for m in self.scene.dates_in(self.start, lead) if self._over(m)), None)
-        if self.text[phrase.at : phrase.rest].strip().endswith("ing") or _POINTS.search(self.text[start:end]):
-            return
-        if mention is None or len(self.text[start:end].split()) < 2 or len(self.text[start:end].split()) > 25:
-            return
-        who = subject.who if subject.form == "i" else f"{subject.who} and others"
-        day = mention.from_.astimezone(self._zone()).strftime("%Y-%m-%d")
-        shown = "" if not mention.relative else f" ({'around ' if mention.precision != 'day' else ''}{day})"
-        yield self.scene.finding(
-            Kind.EVENT,
-            sentence(who, in_third_person(self.text[start:end]) + shown),
-            "event",
-            (start, end),
-            (min(lead, mention.start), max(end, mention.end)),
-            confidence=0.8 * (1.0 if subject.form == "i" else 0.9),
-            valid=(mention.from_, mention.to),
-        )
-
-    def _over(self, mention: DateMention) -> bool:
-        return (
-            mention.from_ < self.scene.now
-            and not mention.recurring
-            and mention.precision not in ("range", "decade")
-            and mention.confidence > 0.5
-        )
-
-    def _zone(self) -> object:
-        from memos.memory.time import load_zone
-
-        return load_zone(self.scene.message.zone)
-
-    # -- possessions, requests, inverted sentences -------------------------------------------------
+                yield from self.verbs.by_rules(subject, phrase, lead, clause_end)
 
     def _possessed(self, match: re.Match[str], clause_end: int) -> Iterator[Finding]:
-        relative = possessions.relative(self.scene, match, self.end)
+        relative = relatives.relative(self.scene, match, self.end)
         if relative is None:
             yield from possessions.possessed(self.scene, match, self.end, clause_end)
             return
@@ -543,7 +189,7 @@ class _Reader:
             phrase = parse(self.text, relative.at, self.end)
             if phrase is not None:
                 kin = Subject(relative.key, relative.who, "kin", shared=relative.single)
-                yield from self.said(kin, phrase, match.start(), clause_end)
+                yield from self.verbs.everything(kin, phrase, match.start(), clause_end)
                 yield from self._second_verbs(kin, phrase, match.start(), clause_end)
 
     def _requests(self) -> Iterator[Finding]:
@@ -651,19 +297,3 @@ class _Reader:
             confidence=rule.confidence * value.confidence,
             polarity=polarity,
         )
-
-
-def _plan_words(attribute: str, said: str, phrase: VerbPhrase) -> str:
-    if attribute == "todo":
-        return f"needs to {said}"
-    if phrase.verb == "have" and phrase.tense == PRESENT:
-        return f"has {said}" if not said.startswith("have ") else f"plans to {said}"
-    if phrase.verb in ("plan", "planning", "intend"):
-        return (
-            f"plans {said}"
-            if said.split()[0].endswith("ing") or said.split()[0] in ("a", "an", "the", "their", "another")
-            else f"plans to {said}"
-            if not said.startswith("to ")
-            else f"plans {said}"
-        )
-    return f"is {said}" if phrase.tense == PROGRESSIVE else f"will {said}"

@@ -11,10 +11,11 @@ from collections.abc import Mapping
 from memos.memory.model import Kind
 from memos.reading.english import DIETS, INSTRUMENTS, PETS, SPORTS
 from memos.reading.patterns import NOW, PAST, PERFECT, PRESENT, PROGRESSIVE, VerbRule
+from memos.text.lazy import LazyPattern
 
 
-def _lead(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern, re.IGNORECASE)
+def _lead(pattern: str) -> LazyPattern:
+    return LazyPattern(pattern, re.IGNORECASE)
 
 
 _HERE = r"(?:(?:here|there|alone|together|now|currently|right now|both) )*"

@@ -1,4 +1,4 @@
-"""`Finding`: one thing a message says, with the words that say it. What the rules (and later models) hand to `organize`."""
+"""`Finding`: one thing a message says, with the words that say it."""
 
 from __future__ import annotations
 
@@ -20,12 +20,13 @@ _SPACE = re.compile(r"\s+")
 class Finding:
     """A statement found in a message, with its evidence.
 
-    `text` says it on its own, in the language of the source and in the third person. `subject` is who or what it is about
-    ("user" where the speaker's name is unknown, "user's brother"), `attribute` what about it, `value` the words of the
-    message. `single`: the slot (subject, attribute) holds one value at a time. [`start`, `end`) is the evidence in
-    `message.text` and contains `value`. `confidence` is in (0, 1]. `valid_from`/`valid_to` say when it is true, as far as
-    told; `due` is when a commitment falls. `polarity` is "-" for what is disliked or denied; `negated`: the message denies
-    it; `ended`: it was true and is no longer. `said_by` is the role of the speaker.
+    `text` says it on its own, in the language of the source and in the third person. `subject` is who or what it
+    is about ("user" where the speaker's name is unknown, "user's brother"), `attribute` what about it, `value` the
+    words of the message. `single`: the slot (subject, attribute) holds one value at a time. [`start`, `end`) is
+    the evidence in `message.text` and contains `value`. `confidence` is in (0, 1]. `valid_from`/`valid_to` say
+    when it is true, as far as told; `due` is when a commitment falls. `polarity` is "-" for what is disliked or
+    denied; `negated`: the message denies it; `ended`: it was true and is no longer. `said_by` is the role of the
+    speaker.
     """
 
     kind: Kind

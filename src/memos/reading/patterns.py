@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 from memos.memory.model import Kind
+from memos.text.lazy import LazyPattern
 
 PRESENT, PAST, PERFECT, PROGRESSIVE, FUTURE = "present", "past", "perfect", "progressive", "future"
 NOW = frozenset({PRESENT, PROGRESSIVE})
@@ -15,12 +15,13 @@ NOW = frozenset({PRESENT, PROGRESSIVE})
 class VerbRule:
     """One thing a verb can say about its subject.
 
-    `lead` comes between the verb and the value; `take` names how the value is read (see `values`); `say` is the sentence's
-    verb phrase in base form with ``{v}`` for the value. `tenses`: where it applies. `historic`: true for ever, so the past
-    does not end it. `starts`: it begins at the date beside it. `kin`/`we`: it may be said of relatives, or with "we".
+    `lead` comes between the verb and the value; `take` names how the value is read (see `values`); `say` is the
+    sentence's verb phrase in base form with ``{v}`` for the value. `tenses`: where it applies. `historic`: true
+    for ever, so the past does not end it. `starts`: it begins at the date beside it. `kin`/`we`: it may be said of
+    relatives, or with "we".
     """
 
-    lead: re.Pattern[str]
+    lead: LazyPattern
     take: str
     attribute: str
     say: str
@@ -42,11 +43,12 @@ class VerbRule:
 class ClauseRule:
     """A whole clause in one pattern, with the groups ``v`` (value) and, where given, ``x`` (who or what it is about).
 
-    `say` is a template with ``{s}`` (the subject), ``{v}`` and ``{x}``. `attribute` may hold ``{x}``. `take` reads the value
-    again, more strictly; `flags` are: ended, negated, starts, ends, due, about_x (the subject is x, not the speaker).
+    `say` is a template with ``{s}`` (the subject), ``{v}`` and ``{x}``. `attribute` may hold ``{x}``. `take` reads
+    the value again, more strictly; `flags` are: ended, negated, starts, ends, due, about_x (the subject is x, not
+    the speaker).
     """
 
-    pattern: re.Pattern[str]
+    pattern: LazyPattern
     attribute: str
     say: str
     kind: Kind = Kind.FACT

@@ -26,9 +26,9 @@ _MENTION_CONFIDENCE = 0.6
 def read_message(message: Message, *, user: str | None = None, previous: Sequence[Message] = ()) -> tuple[Finding, ...]:
     """The findings of `message`, each with its evidence, without repeats.
 
-    `user` names the speaker where the message does not; `previous` are the messages before it (the last one may hold the
-    question this one answers). An assistant with a name speaks for herself; one without states only facts about things.
-    Never raises for a text.
+    `user` names the speaker where the message does not; `previous` are the messages before it (the last one may
+    hold the question this one answers). An assistant with a name speaks for herself; one without states only facts
+    about things. Never raises for a text.
     """
     if why_not(message) is not None:
         return ()

@@ -31,7 +31,9 @@ _SHORT = 3  # a message of fewer content terms ("yes", "ok thanks") may be meant
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A trace ready to be stored: the memory, its searchable form, and the key it is stored once under (None: always)."""
+    """A trace ready to be stored: the memory, its searchable form, and the key it is stored once under (None:
+    always).
+    """
 
     memory: Memory
     terms: TermRow
@@ -117,7 +119,9 @@ def _memory(
 def _key(
     message: Message, memory: Memory, number: int, content_terms: int, position: int, idempotency_key: str | None
 ) -> bytes | None:
-    """What makes two records the same message: its id, the caller's key, its time, or (when it says enough) its words."""
+    """What makes two records the same message: its id, the caller's key, its time, or (when it says enough) its
+    words.
+    """
     about = [memory.session or "", message.role, message.speaker, memory.text, str(number)]
     if message.message_id is not None:
         parts = ["id", message.message_id, *about]

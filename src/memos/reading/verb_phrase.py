@@ -12,10 +12,11 @@ _TOKEN = re.compile(r"\s?([A-Za-z]+(?:['’][a-z]+)?)")
 _GLUED = re.compile(r"['’](m|ve|ll|d|re|s)\b")
 _ADVERBS = words(
     """
-    really also just currently now still actually always usually often recently already finally only mostly never absolutely
-    totally sometimes once originally both definitely honestly truly simply especially particularly ever even first rarely
-    personally generally normally basically mainly typically probably regularly frequently all completely genuinely seriously
-    happily newly formerly previously eventually ultimately even officially literally kinda sorta
+    really also just currently now still actually always usually often recently already finally only mostly never
+    absolutely totally sometimes once originally both definitely honestly truly simply especially particularly ever
+    even first rarely personally generally normally basically mainly typically probably regularly frequently all
+    completely genuinely seriously happily newly formerly previously eventually ultimately even officially literally
+    kinda sorta
     """
 )
 _BE = {"am": PRESENT, "m": PRESENT, "is": PRESENT, "are": PRESENT, "re": PRESENT, "was": PAST, "were": PAST}
@@ -44,22 +45,24 @@ _NEGATIVE = {
 _MODAL = words("would could might may should d must shall ought")
 _IRREGULAR_PAST = words(
     """
-    went got came saw met made took bought told said gave found began won ran ate drove flew felt heard kept knew read spent
-    spoke taught wrote became built caught chose cut did drew dug fell fought forgot froze held hid hit hurt led lent let paid put
-    rode rose sang sat sent set shook shot slept sold stood stole stuck swam threw understood woke wore broke brought
-    fed grew left lost quit had drank
+    went got came saw met made took bought told said gave found began won ran ate drove flew felt heard kept knew
+    read spent spoke taught wrote became built caught chose cut did drew dug fell fought forgot froze held hid hit
+    hurt led lent let paid put rode rose sang sat sent set shook shot slept sold stood stole stuck swam threw
+    understood woke wore broke brought fed grew left lost quit had drank
     """
 )
 _PARTICIPLE = _IRREGULAR_PAST | words(
-    "been gone seen done taken given written eaten driven known grown spoken gotten become begun flown"
-    " broken worn chosen"
+    """
+    been gone seen done taken given written eaten driven known grown spoken gotten become begun flown broken worn
+    chosen
+    """
 )
 _NO_ED = words("need feed seed bed red speed embed exceed indeed breed bleed weed shed wed sped")
 
 
 @dataclass(frozen=True, slots=True)
 class VerbPhrase:
-    """A verb (base form where known) with its tense; `at` is where the verb stands and `rest` where its complement begins."""
+    """A verb (base form where known) with its tense; it stands at `at`, its complement begins at `rest`."""
 
     verb: str
     tense: str
@@ -161,7 +164,7 @@ class _Parser:
             return True
         return False
 
-    def _verb(self, word: str, start: int, after: int) -> VerbPhrase:
+    def _verb(self, word: str, start: int, after: int) -> VerbPhrase | None:
         if word in ("have", "ve", "has") and self.text[after : after + 4].lower() == " got":
             return self._done("have", start, after + 4)
         if self.perfect and word == "got" and not self.be:

@@ -27,10 +27,17 @@ class Candidates:
     cubes: Mapping[str, CubeStore]
 
     def relevant(self, recipe: Recipe) -> int:
-        """How many candidates, from the top, have anything to do with the question: shared words nearby, a date that was asked
-        for, or a meaning clearly nearer than the cube's average. The rest of the ranking is noise and never shown."""
+        """How many candidates, from the top, have anything to do with the question: shared words nearby, a date that
+        was asked for, or a meaning clearly nearer than the cube's average. The rest of the ranking is noise and never
+        shown.
+        """
         f = self.ranking.features
-        some = (f["lexical"] > 0) | (f["date"] > 0) | (f["dense_window"] >= recipe.dense_floor) | (f["dense"] >= recipe.dense_floor)
+        some = (
+            (f["lexical"] > 0)
+            | (f["date"] > 0)
+            | (f["dense_window"] >= recipe.dense_floor)
+            | (f["dense"] >= recipe.dense_floor)
+        )
         at = np.flatnonzero(some)
         return int(at[-1]) + 1 if len(at) else 0
 

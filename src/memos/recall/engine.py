@@ -1,7 +1,8 @@
 """Recall: a question and the cubes to look in, to hits, a context block and an honest status.
 
-One round trip per cube for candidates, one to read the winners; no channel gates another. What is missing (embedder, a cube)
-lowers `served_by` and is named in `reasons`; it never turns into an empty answer without a word (laws 2, 6 and 7).
+One round trip per cube for candidates, one to read the winners; no channel gates another. What is missing (embedder,
+a cube) lowers `served_by` and is named in `reasons`; it never turns into an empty answer without a word (laws 2, 6
+and 7).
 """
 
 from __future__ import annotations
@@ -46,7 +47,9 @@ class Recall:
         embedders: Mapping[str, Embedder] | None = None,
         trace: Trace | None = None,
     ) -> SearchResult:
-        """Search all cubes as one. `embedders`: cubes whose vectors are still those of another model. Raises InvalidInput for an unusable query or limit; a failing cube or model does not raise."""
+        """Search all cubes as one. `embedders`: cubes whose vectors are still those of another model. Raises
+        InvalidInput for an unusable query or limit; a failing cube or model does not raise.
+        """
         _check(ask)
         trace = trace or Trace()
         reasons: list[str] = []
@@ -67,7 +70,13 @@ class Recall:
         found = await self._rerank(query, found, reasons)
         trace.ranking = ranking = found.ranking
         hits = await self._hits(ask, question, found, trace)
-        served_by = ("text", "context", *served, *(("speaker",) if question.speakers else ()), *(("time",) if question.spans else ()))
+        served_by = (
+            "text",
+            "context",
+            *served,
+            *(("speaker",) if question.speakers else ()),
+            *(("time",) if question.spans else ()),
+        )
         result = _finish(ask, hits, reasons, served_by, ranking, len(pools) < len(cubes))
         result = replace(result, history_tokens=sum(p.history_chars for p in pools) // 4)
         trace.result = result

@@ -1,4 +1,6 @@
-"""Why a memory was, or was not, in an answer: its value and rank at each stage, what removed it, what would have brought it in."""
+"""Why a memory was, or was not, in an answer: its value and rank at each stage, what removed it, what would have
+brought it in.
+"""
 
 from __future__ import annotations
 
@@ -60,7 +62,8 @@ def _visible(memory: Memory, ask: Ask, stages: list[Stage]) -> tuple[str | None,
     stages.append(Stage("status", None, None, True))
     at = ask.view.as_of
     if at is not None and (
-        (memory.valid_from is not None and memory.valid_from > at) or (memory.valid_to is not None and memory.valid_to <= at)
+        (memory.valid_from is not None and memory.valid_from > at)
+        or (memory.valid_to is not None and memory.valid_to <= at)
     ):
         stages.append(Stage("as_of", None, None, False, f"true from {memory.valid_from} to {memory.valid_to}"))
         return "as_of", [f"as_of between {memory.valid_from} and {memory.valid_to or 'now'}"]
@@ -93,7 +96,9 @@ async def _candidate(
     rank = int(np.flatnonzero(ranking.place == at)[0]) + 1
     score = float(ranking.score[rank - 1])
     if outside:
-        return "pool", [f"words of it in the query: its first-stage rank is {int(pool.first_rank[at])}, the pool holds {normal}"]
+        return "pool", [
+            f"words of it in the query: its first-stage rank is {int(pool.first_rank[at])}, the pool holds {normal}"
+        ]
     if memory.id in trace.folded:
         stages.append(Stage("folded", score, rank, False, f"told by hit {trace.folded[memory.id]}"))
         return "folded", [f"nothing: it is shown as part of {trace.folded[memory.id]}"]
@@ -116,7 +121,9 @@ async def _features(recall: Recall, ask: Ask, cube: str, store: CubeStore, memor
     """Each feature's value and the weighted share it adds to the score."""
     trace = Trace()
     await recall.search(
-        replace(ask, force=(memory.id,), where=None, view=View(statuses=ANY_STATUS), threshold=0.0), {cube: store}, trace=trace
+        replace(ask, force=(memory.id,), where=None, view=View(statuses=ANY_STATUS), threshold=0.0),
+        {cube: store},
+        trace=trace,
     )
     at = await _place(store, trace.pools[0].rows, memory)
     if at is None or trace.ranking is None:

@@ -1,7 +1,7 @@
 """Packing: from ranked hits to a context block within a hard token budget (a token = 4 characters, rounded up).
 
-Best hits are taken first, then shown in the order things happened, with dates and speakers; current facts lead, stale records are
-marked. Everything from memory is escaped, so that no stored text can close the block or speak outside it.
+Best hits are taken first, then shown in the order things happened, with dates and speakers; current facts lead, stale
+records are marked. Everything from memory is escaped, so that no stored text can close the block or speak outside it.
 """
 
 from __future__ import annotations
@@ -13,11 +13,12 @@ from datetime import datetime, tzinfo
 
 from memos.memory.hit import Hit, Passage
 from memos.memory.model import LAYER_OF, Layer, Memory
-from memos.text.analysis import analyze, sentences
+from memos.text.analysis import analyze, passages, sentences
 from memos.text.document import own_words
 
 OPEN, CLOSE = "<memos-context>", "</memos-context>"
-LONG = 360  # characters from which a memory is shown by passage
+WHOLE = 280  # characters up to which a memory is shown whole; longer ones are shown by their best passage
+PASSAGE = 240  # characters of such a passage
 _TAG = re.compile(r"</?\s*memos-context[^>]*>?|</?\s*(?:memories|memory|system|facts)\b[^>]*>?", re.IGNORECASE)
 
 
@@ -84,13 +85,13 @@ def escape(text: str) -> str:
     return " ".join(_TAG.sub(lambda m: m[0].replace("<", "‹").replace(">", "›"), text).split())
 
 
-def best_passage(memory: Memory, terms: Collection[str], budget: int = LONG) -> Passage | None:
+def best_passage(memory: Memory, terms: Collection[str], budget: int = PASSAGE) -> Passage | None:
     """The run of sentences of a long memory that says most about the question; None when the memory is short."""
     text = memory.text
-    if len(text) <= budget:
+    if len(text) <= WHOLE:
         return None
     wanted = set(terms)
-    spans = sentences(text)
+    spans = [part for a, b in sentences(text) for part in _cut(text, a, b, budget)]
     worth = [len(wanted.intersection(analyze(text[a:b]).terms)) for a, b in spans]
     best, best_span = -1.0, spans[0]
     start = 0
@@ -103,8 +104,14 @@ def best_passage(memory: Memory, terms: Collection[str], budget: int = LONG) -> 
         value = total + 0.001 * (end - start)
         if value > best:
             best, best_span = value, (spans[start][0], spans[end][1])
-    a, b = best_span
-    return Passage(a, min(b, a + budget)) if b - a > budget else Passage(a, b)
+    return Passage(*best_span)
+
+
+def _cut(text: str, start: int, end: int, budget: int) -> list[tuple[int, int]]:
+    """A sentence, or its pieces where it is longer than the budget."""
+    if end - start <= budget:
+        return [(start, end)]
+    return [(start + a, start + b) for a, b in passages(text[start:end], budget)]
 
 
 def with_passage(hit: Hit, terms: Collection[str]) -> Hit:

@@ -64,8 +64,9 @@ def _features(pools: Sequence[Pool], question: Question) -> dict[str, F32]:
 
 
 def _above_mean(pools: Sequence[Pool], name: str, stand_in: F32) -> F32:
-    """0 at the cube's mean cosine, 1 at the best of all pools: what is like everything counts nothing. A message without a vector
-    gets what its words say."""
+    """0 at the cube's mean cosine, 1 at the best of all pools: what is like everything counts nothing. A message
+    without a vector gets what its words say.
+    """
     means = [np.float32(p.dense_mean if name == "dense" else p.dense_window_mean) for p in pools]
     above = np.concatenate([p.columns[name] - mean for p, mean in zip(pools, means, strict=True)])
     missing = np.concatenate([p.columns["dense"] == 0 for p in pools])

@@ -16,11 +16,12 @@ ENOUGH = 0.5  # share of the question's rarity that a best match must hold to co
 class Recipe:
     """Weights of features that are each in [0, 1] (dense ones may be slightly negative), and limits.
 
-    `lexical` and `session` are measured against the best candidate (or half the question, where that is more), `dense` and
-    `dense_window` from the cube's mean cosine to the best. A message without a vector is judged by its words instead.
-    `text_pool` and `dense_pool`: candidates looked at with care. `attainable`: the sum that a very good answer reaches, by which
-    scores become comparable; a wanted speaker or date adds its weight. `dense_floor`: how far towards the best cosine a memory
-    without a shared word nearby must come to be shown at all. `weak`: scores below it mean that probably nothing answers.
+    `lexical` and `session` are measured against the best candidate (or half the question, where that is more),
+    `dense` and `dense_window` from the cube's mean cosine to the best. A message without a vector is judged by its
+    words instead. `text_pool` and `dense_pool`: candidates looked at with care. `attainable`: the sum that a very
+    good answer reaches, by which scores become comparable; a wanted speaker or date adds its weight. `dense_floor`:
+    how far towards the best cosine a memory without a shared word nearby must come to be shown at all. `weak`: scores
+    below it mean that probably nothing answers.
     """
 
     weights: Mapping[str, float] = field(

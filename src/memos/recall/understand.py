@@ -19,17 +19,23 @@ _ASKS_NAME = re.compile(
     r"|谁|哪|什么(?:名字|地方)|有些",
     re.IGNORECASE,
 )
-_ASKS_WHEN = re.compile(r"\b(?:when|what (?:date|day|time|year|month)|how long|since when)\b|什么时候|何时|哪天|几号|多久", re.IGNORECASE)
+_ASKS_WHEN = re.compile(
+    r"\b(?:when|what (?:date|day|time|year|month)|how long|since when)\b|什么时候|何时|哪天|几号|多久", re.IGNORECASE
+)
 _FIRST_PERSON = re.compile(r"\b(?:i|my|me|mine|i'm|i've|i'd|i'll)\b|我", re.IGNORECASE)
-_TO_ASSISTANT = re.compile(r"\b(?:you|your)\b (?:say|said|tell|told|suggest|recommend|mention|advise|answer|reply)|\bdid you\b|你(?:说|推荐|建议|告诉)", re.IGNORECASE)
+_TO_ASSISTANT = re.compile(
+    r"\b(?:you|your)\b (?:say|said|tell|told|suggest|recommend|mention|advise|answer|reply)|\bdid you\b|你(?:说|推荐|建议|告诉)",
+    re.IGNORECASE,
+)
 _JOINED = frozenset({"and", "or", "&", ",", "和", "与", "跟", "、"})
 _HAS_YEAR = re.compile(r"(?:19|20)\d\d")
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What recall knows of a question. `meaning` is what is embedded: the question less the names of speakers, which are
-    matched exactly. `terms` map to how much each counts; `speakers` to how much their words are wanted."""
+    """What recall knows of a question. `meaning` is what is embedded: the question less the names of speakers, which
+    are matched exactly. `terms` map to how much each counts; `speakers` to how much their words are wanted.
+    """
 
     text: str
     meaning: str
@@ -41,7 +47,9 @@ class Question:
     wants_past: bool = False
 
 
-def understand(text: str, speakers: Mapping[str, int], *, now: datetime, zone: str = "UTC", years: range | None = None) -> Question:
+def understand(
+    text: str, speakers: Mapping[str, int], *, now: datetime, zone: str = "UTC", years: range | None = None
+) -> Question:
     """Read a question. `speakers`: everybody who speaks in the cubes searched; `now`: what "last week" is relative to;
     `years`: the years the cubes cover, tried for dates that name none."""
     named = _people_named(text, speakers)
@@ -67,7 +75,9 @@ _POSSESSIVE = re.compile(r"['’]s\b")
 
 
 def _people_named(text: str, speakers: Mapping[str, int]) -> list[tuple[int, int, tuple[str, ...]]]:
-    """(start, end, speakers) of the speakers' names in the text, in order; looked up, so any number of people will do."""
+    """(start, end, speakers) of the speakers' names in the text, in order; looked up, so any number of people will
+    do.
+    """
     people: dict[str, list[str]] = {}
     for name in speakers:
         if name not in ROLES:
@@ -78,7 +88,9 @@ def _people_named(text: str, speakers: Mapping[str, int]) -> list[tuple[int, int
     if not people:
         return []
     words = [(m.start(), m.end()) for m in _WORD.finditer(text)]
-    spans = [(words[i][0], words[j][1]) for i in range(len(words)) for j in range(min(i + 2, len(words) - 1), i - 1, -1)]
+    spans = [
+        (words[i][0], words[j][1]) for i in range(len(words)) for j in range(min(i + 2, len(words) - 1), i - 1, -1)
+    ]
     for run in _CJK.finditer(text):
         spans += [(i, j) for i in range(run.start(), run.end()) for j in range(min(i + 4, run.end()), i + 1, -1)]
     out: list[tuple[int, int, tuple[str, ...]]] = []
@@ -92,7 +104,8 @@ def _people_named(text: str, speakers: Mapping[str, int]) -> list[tuple[int, int
 def _without(text: str, spans: list[tuple[int, int]]) -> str:
     """The text less these spans (and a possessive after them)."""
     for start, end in sorted(spans, reverse=True):
-        text = f"{text[:start]} {_POSSESSIVE.sub('', text[end:], count=1) if text[end : end + 1] in ('’', chr(39)) else text[end:]}"
+        rest = text[end:]
+        text = f"{text[:start]} {_POSSESSIVE.sub('', rest, count=1) if rest[:1] in ('’', chr(39)) else rest}"
     return " ".join(text.split())
 
 

@@ -103,8 +103,8 @@ class Probe:
     """One question, made ready for any cube.
 
     `terms`: analysed terms and how much each counts (its rarity is the store's to know, unless `idf` gives it).
-    `speakers`: whose words are wanted, 0 to 1. `weights`: of the first stage, by column name. `force`: memory ids that must be
-    in the pool whatever their score (explain).
+    `speakers`: whose words are wanted, 0 to 1. `weights`: of the first stage, by column name. `force`: memory ids
+    that must be in the pool whatever their score (explain).
     """
 
     terms: Mapping[str, float]
@@ -121,12 +121,13 @@ class Probe:
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """Candidates and their raw channel values; all arrays are aligned. `rows` are the home's handles, given back to `fetch`.
+    """Candidates and their raw channel values; all arrays are aligned. `rows` are the home's handles, given back to
+    `fetch`.
 
-    Columns (float32): `lexical` and `coarse` (≥ 0, idf-weighted), `dense` and `dense_window` (cosines), `speaker`, `date`,
-    `question`, `time_word`, `name` and `length` (0 to 1). `full_match` is the lexical value of a typical message that holds
-    every term once. `dense_mean` and `dense_window_mean` are the cosines of the cube's mean, where nearness begins to count. `cut` is
-    the first-stage score below which memories came in by vector alone.
+    Columns (float32): `lexical` and `coarse` (≥ 0, idf-weighted), `dense` and `dense_window` (cosines), `speaker`,
+    `date`, `question`, `time_word`, `name` and `length` (0 to 1). `full_match` is the lexical value of a typical
+    message that holds every term once. `dense_mean` and `dense_window_mean` are the cosines of the cube's mean, where
+    nearness begins to count. `cut` is the first-stage score below which memories came in by vector alone.
     """
 
     rows: NDArray[np.int64]
@@ -220,31 +221,80 @@ class WriteTx(Protocol):
         """The time of this change."""
         ...
 
-    def get(self, id: str) -> Memory | None: ...
-    def find_key(self, key: bytes) -> str | None: ...
-    def find_slot(self, slot: str, statuses: Collection[Status] | None = None) -> list[Memory]: ...
-    def put(self, memory: Memory, op: str = "add", *, terms: TermRow | None = None, key: bytes | None = None) -> Memory: ...
-    def touch(self, id: str) -> int: ...
-    def link(self, edge: Edge) -> None: ...
-    def unlink(self, src: str, dst: str, type: EdgeType, predicate: str | None = None) -> bool: ...
-    def edges(self, id: str, direction: Direction, types: Collection[EdgeType] | None = None) -> list[Edge]: ...
-    def mark(self, id: str, task: str) -> None: ...
-    def unmark(self, id: str, task: str) -> bool: ...
-    def fail(self, id: str, task: str, error: str) -> None: ...
-    def put_vectors(self, model: str, items: Sequence[tuple[int, NDArray[np.float32]]]) -> int: ...
-    def drop_vectors(self, model: str, limit: int) -> int: ...
-    def purge(self, ids: Iterable[str]) -> Purged: ...
-    def undo(self, id: str) -> list[Memory]: ...
+    def get(self, id: str) -> Memory | None:
+        """The current version of a memory, whatever its status; None when there is none."""
+        ...
+
+    def find_key(self, key: bytes) -> str | None:
+        """The id of the memory that was put under this key."""
+        ...
+
+    def find_slot(self, slot: str, statuses: Collection[Status] | None = None) -> list[Memory]:
+        """Current versions of all memories of a slot with these statuses (default: active), oldest first."""
+        ...
+
+    def put(self, memory: Memory, op: str = "add", *, terms: TermRow | None = None, key: bytes | None = None) -> Memory:
+        """Add a memory, or a new version made from the current one; Conflict when another change came between."""
+        ...
+
+    def touch(self, id: str) -> int:
+        """Count one more arrival of the same content; returns the new count. Raises NotFound."""
+        ...
+
+    def link(self, edge: Edge) -> None:
+        """Add an edge; the same current edge again only raises its weight."""
+        ...
+
+    def unlink(self, src: str, dst: str, type: EdgeType, predicate: str | None = None) -> bool:
+        """Close a current edge (it stays visible under `known_at`); False when there is none."""
+        ...
+
+    def edges(self, id: str, direction: Direction, types: Collection[EdgeType] | None = None) -> list[Edge]:
+        """Current edges out of, into, or at a memory."""
+        ...
+
+    def mark(self, id: str, task: str) -> None:
+        """Note durably that `task` is to be done for this memory."""
+        ...
+
+    def unmark(self, id: str, task: str) -> bool:
+        """Take a mark away; False when it was gone: somebody else did the work."""
+        ...
+
+    def fail(self, id: str, task: str, error: str) -> None:
+        """Count a failed attempt at a task and keep its reason."""
+        ...
+
+    def put_vectors(self, model: str, items: Sequence[tuple[int, NDArray[np.float32]]]) -> int:
+        """Store vectors of one model by text id; returns how many. Raises DimensionMismatch."""
+        ...
+
+    def drop_vectors(self, model: str, limit: int) -> int:
+        """Delete up to `limit` vectors of a model; returns how many."""
+        ...
+
+    def purge(self, ids: Iterable[str]) -> Purged:
+        """Hard-delete memories and all that rests on nothing else."""
+        ...
+
+    def undo(self, id: str) -> list[Memory]:
+        """Revert the last change of this memory, and whatever else that change did."""
+        ...
 
 
 class CubeStore(Protocol):
     """Everything about one cube. Implementations must pass `tests/storage/conformance.py` unchanged."""
 
     async def write(self, fn: Callable[[WriteTx], T], change: Change = Change()) -> T:
-        """Run `fn` in one atomic, durable change; when this returns, it survives a crash. Raises what `fn` raises."""
+        """Run `fn` in one atomic, durable change; when this returns, it survives a crash. Raises what `fn` raises.
+
+        `fn` may be run again (when a change committed together with it fails), so it must not keep state of its own.
+        """
         ...
 
-    async def get(self, ids: Sequence[str], view: View = NOW) -> list[Memory]: ...
+    async def get(self, ids: Sequence[str], view: View = NOW) -> list[Memory]:
+        """The memories that exist in this view, in the order asked."""
+        ...
 
     async def list(
         self,
@@ -254,11 +304,17 @@ class CubeStore(Protocol):
         limit: int = 100,
         cursor: str | None = None,
         newest_first: bool = True,
-    ) -> Page: ...
+    ) -> Page:
+        """One page in order of creation; continue with `cursor` until it is None."""
+        ...
 
-    async def count(self, where: Filter | None = None, *, view: View = NOW) -> int: ...
+    async def count(self, where: Filter | None = None, *, view: View = NOW) -> int:
+        """How many memories the view and filter leave."""
+        ...
 
-    async def history(self, id: str) -> builtins.list[Version]: ...
+    async def history(self, id: str) -> builtins.list[Version]:
+        """Every version of a memory, oldest first. Raises NotFound."""
+        ...
 
     async def neighbors(
         self,
@@ -269,11 +325,15 @@ class CubeStore(Protocol):
         direction: Direction = "both",
         view: View = NOW,
         limit: int = 1000,
-    ) -> builtins.list[Link]: ...
+    ) -> builtins.list[Link]:
+        """Edges within `depth` hops, breadth first, each once, nearest first."""
+        ...
 
     async def search_text(
         self, query: TextQuery, *, limit: int = 50, where: Filter | None = None, view: View = NOW
-    ) -> builtins.list[Scored]: ...
+    ) -> builtins.list[Scored]:
+        """Full text with BM25, best first; sees former texts under `known_at`."""
+        ...
 
     async def search_vector(
         self,
@@ -283,7 +343,9 @@ class CubeStore(Protocol):
         limit: int = 50,
         where: Filter | None = None,
         view: View = NOW,
-    ) -> builtins.list[Scored]: ...
+    ) -> builtins.list[Scored]:
+        """Nearest vectors of one model by cosine, best first."""
+        ...
 
     async def gather(self, probe: Probe, *, where: Filter | None = None, view: View = NOW) -> Pool:
         """The candidates of a question with every channel's value: the one round trip of a search."""
@@ -305,19 +367,29 @@ class CubeStore(Protocol):
         """For each raw record the up to `count` records before it in its session, oldest first."""
         ...
 
-    async def todo(self, task: str, limit: int = 100) -> builtins.list[Todo]: ...
+    async def todo(self, task: str, limit: int = 100) -> builtins.list[Todo]:
+        """The oldest marks of a task."""
+        ...
 
-    async def pending_vectors(self, model: str, limit: int = 256) -> builtins.list[Pending]: ...
+    async def pending_vectors(self, model: str, limit: int = 256) -> builtins.list[Pending]:
+        """Current texts without a vector of this model, oldest first."""
+        ...
 
-    async def count_pending_vectors(self, model: str) -> int: ...
+    async def count_pending_vectors(self, model: str) -> int:
+        """How many current texts have no vector of this model."""
+        ...
 
     async def drop_vectors(self, model: str) -> int:
         """Delete every vector of a model, in bounded changes; returns how many there were."""
         ...
 
-    async def stats(self) -> StoreStats: ...
+    async def stats(self) -> StoreStats:
+        """Counts and sizes."""
+        ...
 
-    async def close(self) -> None: ...
+    async def close(self) -> None:
+        """Finish queued writes and close every file."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,8 +18,9 @@ _START = datetime(1, 1, 1, tzinfo=UTC)
 def reinstate(tx: WriteTx, id: str, gone: Memory, without: Collection[str]) -> Memory | None:
     """Make memory `id`, which `gone` had superseded, current again; None when it stays superseded.
 
-    It stays so when another memory supersedes it too, when a later value of its slot exists (that one then takes the place of
-    `gone`), and when it had ended on its own. `without`: ids that do not count, because they go away as well.
+    It stays so when another memory supersedes it too, when a later value of its slot exists (that one then takes the
+    place of `gone`), and when it had ended on its own. `without`: ids that do not count, because they go away as
+    well.
     """
     former = tx.get(id)
     if former is None or former.status is not Status.SUPERSEDED:

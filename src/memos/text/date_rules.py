@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from memos.text.intervals import Interval, Reference
+from memos.text.lazy import LazyPattern
 
 _SENTENCE_ENDS = ".!?;\n。！？；"
 _SURE_FUTURE = re.compile(
@@ -64,7 +65,7 @@ class Rule:
     """
 
     gates: frozenset[str]
-    pattern: re.Pattern[str]
+    pattern: LazyPattern
     resolve: Resolver
 
 
@@ -72,4 +73,4 @@ def rule(gates: str | Sequence[str], pattern: str, resolve: Resolver) -> Rule:
     """A `Rule` from its words; `gates` may be one string of words separated by spaces. English plurals are added."""
     words = gates.split() if isinstance(gates, str) else gates
     plurals = [word + "s" for word in words if word.isascii() and word != "0"]
-    return Rule(frozenset([*words, *plurals]), re.compile(pattern), resolve)
+    return Rule(frozenset([*words, *plurals]), LazyPattern(pattern), resolve)

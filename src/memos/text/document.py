@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date
+from functools import lru_cache
 
 from memos.memory.model import LAYER_OF, Kind, Layer, Memory
 from memos.text.analysis import analyze
@@ -71,10 +72,16 @@ def _beside(memory: Memory) -> tuple[str, ...]:
     """Speaker and date words of a raw record; a derived memory says in its text what matters."""
     if LAYER_OF[memory.kind] is not Layer.TRACE or memory.kind is Kind.CHUNK:
         return ()
-    words = index_terms(memory.speaker) if memory.speaker else ()
-    return words + (date_words(memory.happened_at) if memory.happened_at else ())
+    words = _name_terms(memory.speaker) if memory.speaker else ()
+    return words + (date_words(memory.happened_at.date()) if memory.happened_at else ())
 
 
-def date_words(when: datetime) -> tuple[str, ...]:
+@lru_cache(4096)
+def _name_terms(speaker: str) -> tuple[str, ...]:
+    return index_terms(speaker)
+
+
+@lru_cache(4096)
+def date_words(day: date) -> tuple[str, ...]:
     """The words of a date as the analyzer would write them: year, month name, weekday, day and ISO date."""
-    return index_terms(f"{when:%Y %B %A} {when.day} {when:%Y-%m-%d}")
+    return index_terms(f"{day:%Y %B %A} {day.day} {day:%Y-%m-%d}")

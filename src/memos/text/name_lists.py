@@ -19,35 +19,36 @@ GIVEN = _set(
     Aaron Abby Abdul Abigail Adam Adrian Adriana Agnes Ahmed Aisha Alan Albert Alejandro Alex Alexander Alexandra
     Alexis Alfred Ali Alice Alicia Alison Allison Amanda Amber Amelia Amir Amy Ana Anders Andre Andrea Andrew Andy
     Angela Anita Ann Anna Anne Annie Anthony Antonio Anya Arjun Arthur Ashley Astrid Audrey Aurora Ava Barbara
-    Beatrice Becky Ben Benjamin Bernard Beth Betty Bill Billy Bjorn Bob Brad Brandon Brenda Brian Bridget Bruce Bruno
-    Bryan Caitlin Calvin Camila Carl Carla Carlos Carmen Carol Caroline Carolyn Catherine Cathy Cecilia Charles
-    Charlie Charlotte Chen Chloe Chris Christian Christina Christine Christopher Cindy Claire Clara Claudia Colin
-    Connor Craig Cynthia Daisy Dana Daniel Daniela Danny Darren Dave David Deborah Debra Denise Dennis Derek Diana
-    Diane Diego Dimitri Dmitri Dominic Don Donald Donna Doris Dorothy Doug Douglas Dylan Ed Eddie Edgar Edith Edward
-    Elaine Elena Eli Elias Elijah Elisa Elizabeth Ella Ellen Elsa Emil Emily Emma Eric Erica Erik Erin Ernest Esther
-    Ethan Eugene Eva Evan Evelyn Fatima Felix Fernando Fiona Florence Frances Francesca Francis Francisco Frank Fred
-    Frederick Frida Gabriel Gareth Gary Gavin Gene George Gerald Gina Giovanni Gloria Gordon Graham Greg Gregory
-    Greta Gustav Gwen Hannah Hans Harold Harriet Harry Hassan Hazel Heather Hector Heidi Helen Helena Helga Henrik
-    Henry Hiroshi Howard Hugh Hugo Ian Ibrahim Ida Igor Ines Ingrid Irene Iris Isaac Isabel Isabella Ivan Jack Jackie
-    Jacob Jake James Jamie Jan Jane Janet Janice Jared Jasmine Jason Javier Jay Jean Jeff Jeffrey Jennifer Jenny
-    Jeremy Jerome Jerry Jess Jesse Jessica Jessie Jill Jim Jimmy Joan Joanna Joe Joel Johan Johanna John Johnny
-    Jolene Jon Jonas Jonathan Jordan Jorge Jose Joseph Josephine Josh Joshua Juan Juanita Judith Judy Julia Julian
-    Juliana Julie Julio Justin Kai Karen Karim Karl Kate Katherine Kathleen Kathryn Kathy Katie Keith Kelly Ken Kenji
-    Kenneth Kevin Kim Kimberly Klaus Kristen Kristin Kurt Kyle Lara Larry Lars Laura Lauren Laurie Lawrence Lea Leah
-    Leo Leon Leonard Leslie Liam Lily Linda Lisa Liz Lorenzo Louis Louise Luca Lucas Lucia Lucy Luis Luke Luna Lydia
-    Lynn Madison Magnus Malcolm Marc Marco Marcus Margaret Maria Marie Marilyn Mario Marion Marta Martha Martin Mary
-    Mateo Mathias Matt Matthew Maureen Maurice Max Maya Megan Mei Mel Melanie Melinda Melissa Mia Michael Michelle
-    Miguel Mike Mila Miranda Mohamed Mohammed Molly Monica Morgan Muhammad Nadia Nancy Naomi Natalia Natalie Natasha
-    Nate Nathan Neil Nicholas Nick Nicola Nicole Nigel Nikhil Nina Noah Noel Nora Norman Olaf Oleg Olga Oliver Olivia
-    Oscar Otto Owen Pablo Paige Pam Pamela Patricia Patrick Paul Paula Pedro Penelope Penny Peter Phil Philip Phillip
-    Pierre Priya Rachel Rahul Raj Ralph Ramon Randy Raquel Raymond Rebecca Regina Rene Ricardo Richard Rick Rita Rob
-    Robert Roberto Robin Rodney Roger Roland Ron Ronald Rosa Rosie Ross Roy Ruben Russell Ruth Ryan Sabrina Sally
-    Salma Sam Samantha Samuel Sandra Sanjay Sara Sarah Scott Sean Sebastian Sergei Seth Shannon Sharon Shaun Sheila
-    Shirley Sigrid Simon Sofia Sonia Sophia Sophie Stacy Stan Stanley Stefan Stella Stephanie Stephen Steve Steven
-    Stuart Sue Susan Suzanne Svetlana Sven Sylvia Tamara Tanya Tara Ted Teresa Terry Thea Theo Theodore Theresa
-    Thomas Tim Timothy Tina Toby Todd Tom Tomas Tommy Tony Tracy Travis Tyler Ursula Valentina Valerie Vanessa Vera
-    Veronica Vicky Victor Victoria Vikram Vincent Virginia Vivian Vladimir Walter Wanda Warren Wayne Wendy Wei
-    Wilhelm William Xavier Yasmin Yolanda Yuki Yusuf Yvonne Zach Zachary Zara Zoe
+    Beatrice Becky Ben Benjamin Bernard Beth Betty Bill Billy Bjorn Bob Brad Brandon Brenda Brian Bridget Bruce
+    Bruno Bryan Caitlin Calvin Camila Carl Carla Carlos Carmen Carol Caroline Carolyn Catherine Cathy Cecilia
+    Charles Charlie Charlotte Chen Chloe Chris Christian Christina Christine Christopher Cindy Claire Clara Claudia
+    Colin Connor Craig Cynthia Daisy Dana Daniel Daniela Danny Darren Dave David Deborah Debra Denise Dennis Derek
+    Diana Diane Diego Dimitri Dmitri Dominic Don Donald Donna Doris Dorothy Doug Douglas Dylan Ed Eddie Edgar Edith
+    Edward Elaine Elena Eli Elias Elijah Elisa Elizabeth Ella Ellen Elsa Emil Emily Emma Eric Erica Erik Erin Ernest
+    Esther Ethan Eugene Eva Evan Evelyn Fatima Felix Fernando Fiona Florence Frances Francesca Francis Francisco
+    Frank Fred Frederick Frida Gabriel Gareth Gary Gavin Gene George Gerald Gina Giovanni Gloria Gordon Graham Greg
+    Gregory Greta Gustav Gwen Hannah Hans Harold Harriet Harry Hassan Hazel Heather Hector Heidi Helen Helena Helga
+    Henrik Henry Hiroshi Howard Hugh Hugo Ian Ibrahim Ida Igor Ines Ingrid Irene Iris Isaac Isabel Isabella Ivan
+    Jack Jackie Jacob Jake James Jamie Jan Jane Janet Janice Jared Jasmine Jason Javier Jay Jean Jeff Jeffrey
+    Jennifer Jenny Jeremy Jerome Jerry Jess Jesse Jessica Jessie Jill Jim Jimmy Joan Joanna Joe Joel Johan Johanna
+    John Johnny Jolene Jon Jonas Jonathan Jordan Jorge Jose Joseph Josephine Josh Joshua Juan Juanita Judith Judy
+    Julia Julian Juliana Julie Julio Justin Kai Karen Karim Karl Kate Katherine Kathleen Kathryn Kathy Katie Keith
+    Kelly Ken Kenji Kenneth Kevin Kim Kimberly Klaus Kristen Kristin Kurt Kyle Lara Larry Lars Laura Lauren Laurie
+    Lawrence Lea Leah Leo Leon Leonard Leslie Liam Lily Linda Lisa Liz Lorenzo Louis Louise Luca Lucas Lucia Lucy
+    Luis Luke Luna Lydia Lynn Madison Magnus Malcolm Marc Marco Marcus Margaret Maria Marie Marilyn Mario Marion
+    Marta Martha Martin Mary Mateo Mathias Matt Matthew Maureen Maurice Max Maya Megan Mei Mel Melanie Melinda
+    Melissa Mia Michael Michelle Miguel Mike Mila Miranda Mohamed Mohammed Molly Monica Morgan Muhammad Nadia Nancy
+    Naomi Natalia Natalie Natasha Nate Nathan Neil Nicholas Nick Nicola Nicole Nigel Nikhil Nina Noah Noel Nora
+    Norman Olaf Oleg Olga Oliver Olivia Oscar Otto Owen Pablo Paige Pam Pamela Patricia Patrick Paul Paula Pedro
+    Penelope Penny Peter Phil Philip Phillip Pierre Priya Rachel Rahul Raj Ralph Ramon Randy Raquel Raymond Rebecca
+    Regina Rene Ricardo Richard Rick Rita Rob Robert Roberto Robin Rodney Roger Roland Ron Ronald Rosa Rosie Ross
+    Roy Ruben Russell Ruth Ryan Sabrina Sally Salma Sam Samantha Samuel Sandra Sanjay Sara Sarah Scott Sean
+    Sebastian Sergei Seth Shannon Sharon Shaun Sheila Shirley Sigrid Simon Sofia Sonia Sophia Sophie Stacy Stan
+    Stanley Stefan Stella Stephanie Stephen Steve Steven Stuart Sue Susan Suzanne Svetlana Sven Sylvia Tamara Tanya
+    Tara Ted Teresa Terry Thea Theo Theodore Theresa Thomas Tim Timothy Tina Toby Todd Tom Tomas Tommy Tony Tracy
+    Travis Tyler Ursula Valentina Valerie Vanessa Vera Veronica Vicky Victor Victoria Vikram Vincent Virginia Vivian
+    Vladimir Walter Wanda Warren Wayne Wendy Wei Wilhelm William Xavier Yasmin Yolanda Yuki Yusuf Yvonne Zach
+    Zachary Zara Zoe
     """
 )
 
@@ -106,13 +107,13 @@ REGIONS = _phrases(
 
 PLACES = COUNTRIES | CITIES | REGIONS
 
-# Words that carry a capital without being a name: starters, weekdays, months, people of a country, faiths, interjections.
+# Words that carry a capital without being a name: starters, weekdays, months, peoples, faiths, interjections.
 NOT_NAMES = _set(
     """
     I I'm I've I'll I'd A About Absolutely Actually After Again Ah Aha All Almost Already Alright Also Although
     Always Am Amazing An And Another Any Anyone Anything Anyway Are Aren't As Ask At Aw Awesome Aww Back Be Because
-    Before Being Best Better Big Both But By Bye Can Can't Cannot Certainly Cheers Come Congrats Congratulations Cool
-    Could Couldn't Dear Definitely Did Didn't Do Does Doesn't Doing Don't Done During Each Either Else Enjoy
+    Before Being Best Better Big Both But By Bye Can Can't Cannot Certainly Cheers Come Congrats Congratulations
+    Cool Could Couldn't Dear Definitely Did Didn't Do Does Doesn't Doing Don't Done During Each Either Else Enjoy
     Especially Even Ever Every Everyone Everything Exactly Excited Fantastic Feel Feeling Few Finally Fine First For
     From Fun Funny Get Getting Give Given Glad Go Going Gonna Good Got Gotta Great Guess Had Haha Hahaha Happy Hard
     Has Have Haven't Having He He's Hello Help Her Here Here's Hey Hi Him His Hmm Hope Hopefully How How's However
@@ -126,19 +127,19 @@ NOT_NAMES = _set(
     Then There There's Therefore These They They'll They're They've Thing Things Think This Those Though Thought
     Through Throughout Thus Till To Today Together Tomorrow Tonight Too Totally Trust Try Trying Two Three Four Five
     Six Seven Eight Nine Ten Uh Um Under Unfortunately Unless Until Up Us Use Used Usually Very Wait Want Was Wasn't
-    Watching Way We We'd We'll We're We've Welcome Well Were What What's Whatever When Whenever Where Where's Whether
-    Which While Who Who's Whoever Why Will Wish With Without Woah Wonderful Won't Words Work Working Would Wouldn't
-    Woo Woohoo Wow Yay Yea Yeah Yep Yes Yesterday Yet You You'd You'll You're You've Your Yours Yup Omg OMG LOL Lol
-    OK TBH BTW IMO FYI ASAP DIY TV CEO CTO HR PC AM PM Monday Tuesday Wednesday Thursday Friday Saturday Sunday Mon
-    Tue Tues Wed Thu Thur Thurs Fri Sat Sun January February March April May June July August September October
-    November December Jan Feb Mar Apr Jun Jul Aug Sep Sept Oct Nov Dec Christmas Easter Halloween Thanksgiving Spring
-    Summer Autumn Fall Winter English French German Spanish Italian Chinese Japanese Korean Russian Swedish Norwegian
-    Danish Finnish Dutch Polish Portuguese Greek Turkish Arabic Hebrew Hindi Latin Irish Scottish Welsh British
-    American Canadian Mexican Brazilian Indian Australian African Asian European Western Eastern Northern Southern
-    Christian Christians Muslim Jewish Buddhist Hindu Catholic Mom Dad Mum Mommy Daddy Grandma Grandpa Granny Sir
-    Madam Mr Mrs Ms Miss Dr Prof LGBTQ LGBTQ+ LGBT PhD MBA BSc MSc AI ML API URL USB GPS Internet Earth God Jesus
-    Bible North South East West Locker Room Floor Chapter Page Step Part Section Figure Table Question Answer Note
-    Option Version Day Week Month Year
+    Watching Way We We'd We'll We're We've Welcome Well Were What What's Whatever When Whenever Where Where's
+    Whether Which While Who Who's Whoever Why Will Wish With Without Woah Wonderful Won't Words Work Working Would
+    Wouldn't Woo Woohoo Wow Yay Yea Yeah Yep Yes Yesterday Yet You You'd You'll You're You've Your Yours Yup Omg OMG
+    LOL Lol OK TBH BTW IMO FYI ASAP DIY TV CEO CTO HR PC AM PM Monday Tuesday Wednesday Thursday Friday Saturday
+    Sunday Mon Tue Tues Wed Thu Thur Thurs Fri Sat Sun January February March April May June July August September
+    October November December Jan Feb Mar Apr Jun Jul Aug Sep Sept Oct Nov Dec Christmas Easter Halloween
+    Thanksgiving Spring Summer Autumn Fall Winter English French German Spanish Italian Chinese Japanese Korean
+    Russian Swedish Norwegian Danish Finnish Dutch Polish Portuguese Greek Turkish Arabic Hebrew Hindi Latin Irish
+    Scottish Welsh British American Canadian Mexican Brazilian Indian Australian African Asian European Western
+    Eastern Northern Southern Christian Christians Muslim Jewish Buddhist Hindu Catholic Mom Dad Mum Mommy Daddy
+    Grandma Grandpa Granny Sir Madam Mr Mrs Ms Miss Dr Prof LGBTQ LGBTQ+ LGBT PhD MBA BSc MSc AI ML API URL USB GPS
+    Internet Earth God Jesus Bible North South East West Locker Room Floor Chapter Page Step Part Section Figure
+    Table Question Answer Note Option Version Day Week Month Year
     """
 )
 
@@ -164,14 +165,14 @@ CHINESE_PLACES = _set(
     湖北 福建 江西 安徽 海南 贵州 陕西 甘肃 青海 宁夏 山西 辽宁 吉林 黑龙江 三亚 丽江 桂林 珠海 东莞 佛山 温州 中国
     美国 英国 法国 德国 日本 韩国 意大利 西班牙 葡萄牙 荷兰 瑞典 挪威 丹麦 芬兰 冰岛 瑞士 俄罗斯 加拿大 澳大利亚
     新西兰 印度 泰国 越南 新加坡 马来西亚 印度尼西亚 巴西 墨西哥 阿根廷 埃及 南非 土耳其 希腊 东京 大阪 京都 首尔
-    伦敦 巴黎 柏林 罗马 米兰 马德里 巴塞罗那 纽约 洛杉矶 旧金山 西雅图 波士顿 芝加哥 多伦多 温哥华 悉尼 墨尔本 奥斯陆
-    斯德哥尔摩 哥本哈根 赫尔辛基 莫斯科 阿姆斯特丹 维也纳 布拉格 曼谷 卑尔根
+    伦敦 巴黎 柏林 罗马 米兰 马德里 巴塞罗那 纽约 洛杉矶 旧金山 西雅图 波士顿 芝加哥 多伦多 温哥华 悉尼 墨尔本
+    奥斯陆 斯德哥尔摩 哥本哈根 赫尔辛基 莫斯科 阿姆斯特丹 维也纳 布拉格 曼谷 卑尔根
     """
 )
 CHINESE_COUNTRIES = _set(
     """
-    中国 美国 英国 法国 德国 日本 韩国 意大利 西班牙 葡萄牙 荷兰 瑞典 挪威 丹麦 芬兰 冰岛 瑞士 俄罗斯 加拿大 澳大利亚
-    新西兰 印度 泰国 越南 新加坡 马来西亚 印度尼西亚 巴西 墨西哥 阿根廷 埃及 南非 土耳其 希腊
+    中国 美国 英国 法国 德国 日本 韩国 意大利 西班牙 葡萄牙 荷兰 瑞典 挪威 丹麦 芬兰 冰岛 瑞士 俄罗斯 加拿大
+    澳大利亚 新西兰 印度 泰国 越南 新加坡 马来西亚 印度尼西亚 巴西 墨西哥 阿根廷 埃及 南非 土耳其 希腊
     """
 )
 

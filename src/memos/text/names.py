@@ -1,7 +1,7 @@
 """Names in text by rules, English and Chinese: people, places, organisations, products, identifiers, addresses.
 
-Conservative: a capital at the beginning of a sentence proves nothing, so there only known names count. The word lists are
-in `name_lists`. Used on messages and on questions alike.
+Conservative: a capital at the beginning of a sentence proves nothing, so there only known names count. The word
+lists are in `name_lists`. Used on messages and on questions alike.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def find_names(text: str) -> list[Name]:
     return without_overlaps(sorted(found, key=lambda n: (-n.confidence, n.start - n.end)))
 
 
-# --- addresses, handles, identifiers --------------------------------------------------------------------------------------
+# --- addresses, handles, identifiers -------------------------------------------------------------
 
 _MARKS = re.compile(r"@|://|www\.|[0-9_]")
 _ID_SIGN = re.compile(r"[0-9_]")
@@ -90,7 +90,7 @@ def _addresses(text: str) -> Iterator[Name]:
             yield Name(word, match.start(), match.start() + len(word), kind, confidence)
 
 
-# --- capitalised runs -----------------------------------------------------------------------------------------------------
+# --- capitalised runs ----------------------------------------------------------------------------
 
 _WORD = r"[A-ZÀ-ÖØ-Þ][\w’'&+-]*\.?(?<![’'.])|St\."
 _RUN = re.compile(
@@ -112,7 +112,7 @@ _KIN = (
 _PERSON_BEFORE = re.compile(
     rf"(?:\b(?:{_KIN})(?:,| is| was)? |\b(?:called|named|nicknamed|name is|name's|name was|I'm|I am|this is"
     rf"|it's|hi|hey|hello|dear"
-    r"|thanks|bye|with|met|meet|told|ask|asked|married|call|text|texted) |['’]s name is )$",
+    r"|thanks|bye|met|meet|told|ask|asked|married|call|text|texted) |['’]s name is )$",
     re.IGNORECASE,
 )
 _SURE_PERSON = re.compile(
@@ -234,7 +234,7 @@ def _kind(phrase: str, words: list[str], before: str, after: str) -> tuple[NameT
         return NameType.PLACE, 0.85
     if _TITLE.search(before) or (_SURE_PERSON.search(before) and len(words) < 4):
         return NameType.PERSON, 0.9
-    if phrase in PLACES and not (phrase in GIVEN and not _PLACE_BEFORE.search(before)):
+    if phrase in PLACES and ((phrase not in GIVEN and phrase != "Nice") or _PLACE_BEFORE.search(before)):
         return NameType.PLACE, 0.95
     if _WORK_BEFORE.search(before):
         return NameType.ORGANISATION, 0.85
@@ -246,14 +246,14 @@ def _kind(phrase: str, words: list[str], before: str, after: str) -> tuple[NameT
         return NameType.PERSON, 0.9
     if _MOVE_BEFORE.search(before) and len(words) < 4:
         return NameType.PLACE, 0.8
-    if len(words) < 3 and (_PERSON_BEFORE.search(before) or _PERSON_AFTER.match(after)):
+    if len(words) < 3 and not phrase.isupper() and (_PERSON_BEFORE.search(before) or _PERSON_AFTER.match(after)):
         return NameType.PERSON, 0.7
     if len(words) < 3 and re.search(r"\b(?:in|near) $", before):
         return NameType.PLACE, 0.6
     return NameType.OTHER, 0.5
 
 
-# --- Chinese --------------------------------------------------------------------------------------------------------------
+# --- Chinese -------------------------------------------------------------------------------------
 
 _HAN = "\u4e00-\u9fff"
 _AFTER = "今昨明每"

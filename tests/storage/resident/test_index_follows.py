@@ -1,4 +1,6 @@
-"""The resident index, kept up to date write by write, equals one built anew from the file: whatever was written, by whom."""
+"""The resident index, kept up to date write by write, equals one built anew from the file: whatever was written, by
+whom.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ from memos.storage.resident.index import ResidentIndex
 from memos.storage.sqlite.cube import SqliteCube
 from memos.storage.sqlite.feed import Feed
 
-WORDS = st.lists(st.sampled_from("tea milk oslo rome red fox harbour".split()), min_size=1, max_size=5).map(" ".join)
+WORDS = st.lists(st.sampled_from(["tea", "milk", "oslo", "rome", "red", "fox", "harbour"]), min_size=1, max_size=5).map(
+    " ".join
+)
 TIMES = st.none() | st.integers(0, 6).map(lambda d: from_micros(1_900_000_000_000_000 + d * 86_400_000_000))
 MODELS = {"two": 2, "three": 3}
 
@@ -61,7 +65,13 @@ def picture(index: ResidentIndex, live: set[int], terms: dict[str, int]) -> dict
         vectors[name] = {t[d]: every[d].tolist() for d in range(len(index)) if t[d] in live and every[d].any()}
         assert held_vectors.filled == sum(bool(every[d].any()) for d in range(len(index)))
     shown = {name: v for name, v in vectors.items() if v}
-    return {"docs": docs, "postings": postings, "vectors": shown, "chars": index.history_chars, "who": index.speaker_counts()}
+    return {
+        "docs": docs,
+        "postings": postings,
+        "vectors": shown,
+        "chars": index.history_chars,
+        "outline": index.outline(),
+    }
 
 
 def compare(cube: SqliteCube) -> None:
@@ -94,8 +104,14 @@ class Following(RuleBasedStateMachine):
     def do(self, who: int, fn: Any) -> Any:
         return self.cubes[who].write_soon(fn).result()
 
-    @rule(who=st.integers(0, 1), text=WORDS, session=st.sampled_from(["a", "b", None]), when=TIMES,
-          kind=st.sampled_from([Kind.TRACE, Kind.TRACE, Kind.FACT]), speaker=st.sampled_from([None, "Ann", "Bob"]))
+    @rule(
+        who=st.integers(0, 1),
+        text=WORDS,
+        session=st.sampled_from(["a", "b", None]),
+        when=TIMES,
+        kind=st.sampled_from([Kind.TRACE, Kind.TRACE, Kind.FACT]),
+        speaker=st.sampled_from([None, "Ann", "Bob"]),
+    )
     def add(self, who: int, text: str, session: str | None, when: Any, kind: Kind, speaker: str | None) -> None:
         memory = Memory(new_id(), kind, text, session=session, valid_from=when, speaker=speaker)
         self.do(who, lambda tx: tx.put(memory))
@@ -103,7 +119,7 @@ class Following(RuleBasedStateMachine):
 
     @rule(who=st.integers(0, 1), pick=st.integers(0, 99), change=st.fixed_dictionaries({}, optional={
         "text": WORDS, "valid_from": TIMES, "valid_to": TIMES, "status": st.sampled_from(Status), "tags": st.just(("t",)),
-        "session": st.sampled_from(["a", "c", None]), "speaker": st.sampled_from([None, "Ann"]), "kind": st.sampled_from([Kind.TRACE, Kind.EVENT]),
+        "session": st.sampled_from(["a", "c", None]), "speaker": st.sampled_from([None, "Ann"]), "kind": st.sampled_from([Kind.TRACE, Kind.EVENT]),  # noqa: E501
     }))  # fmt: skip
     def update(self, who: int, pick: int, change: dict[str, Any]) -> None:
         if self.made:
@@ -123,7 +139,9 @@ class Following(RuleBasedStateMachine):
         self.do(who, lambda tx: tx.purge(ids))
         self.made = [i for i in self.made if i not in ids]
 
-    @rule(who=st.integers(0, 1), model=st.sampled_from(sorted(MODELS)), count=st.integers(1, 4), seed=st.integers(0, 99))
+    @rule(
+        who=st.integers(0, 1), model=st.sampled_from(sorted(MODELS)), count=st.integers(1, 4), seed=st.integers(0, 99)
+    )
     def embed(self, who: int, model: str, count: int, seed: int) -> None:
         vectors = np.random.default_rng(seed).normal(size=(count, MODELS[model])).astype(np.float32)
         pending = asyncio.run(self.cubes[who].pending_vectors(model, count))
@@ -146,7 +164,7 @@ class Following(RuleBasedStateMachine):
     def _seen(self, cube: SqliteCube) -> Any:
         async def run() -> Any:
             listed = [(m.id, m.version) for m in (await cube.list(view=View(statuses=ANY_STATUS), limit=500)).items]
-            pool = await cube.gather(Probe({"tea": 1.0, "fox": 1.0}, pool=500))
+            pool = await cube.gather(Probe({"tea": 1.0, "fox": 1.0}, text_pool=500))
             lexical: NDArray[np.float32] = pool.columns["lexical"]
             return listed, pool.documents, sorted(zip(pool.rows.tolist(), lexical.round(4).tolist(), strict=True))
 
@@ -165,7 +183,9 @@ class Following(RuleBasedStateMachine):
 def test_an_index_that_follows_equals_one_built_anew() -> None:
     run_state_machine_as_test(  # type: ignore[no-untyped-call]
         Following,
-        settings=settings(max_examples=60, stateful_step_count=20, deadline=None, suppress_health_check=list(HealthCheck)),
+        settings=settings(
+            max_examples=60, stateful_step_count=20, deadline=None, suppress_health_check=list(HealthCheck)
+        ),
     )
 
 
@@ -176,7 +196,13 @@ async def test_many_late_messages_at_once_find_their_places(tmp_path: Path, coun
     await cube.write(lambda tx: tx.put(start))
     compare(cube)
     backwards = [
-        Memory(new_id(), Kind.TRACE, f"tea {i % 50}", session="ab"[i % 2], valid_from=from_micros(1_900_000_000_000_000 - i))
+        Memory(
+            new_id(),
+            Kind.TRACE,
+            f"tea {i % 50}",
+            session="ab"[i % 2],
+            valid_from=from_micros(1_900_000_000_000_000 - i),
+        )
         for i in range(count)
     ]
     await cube.write(lambda tx: [tx.put(m) for m in backwards])

@@ -17,7 +17,7 @@ from memos.errors import Conflict, StorageError
 from memos.memory.ids import new_id
 from memos.memory.model import Edge, EdgeType, Kind, Memory
 from memos.memory.time import utcnow
-from memos.storage.ports import TextQuery, View
+from memos.storage.ports import TextQuery, View, WriteTx
 from memos.storage.sqlite import tx as tx_module
 from memos.storage.sqlite.cube import SqliteCube
 
@@ -64,7 +64,7 @@ async def test_waiting_changes_share_one_commit(tmp_path: Path) -> None:
 async def test_many_concurrent_writers_need_far_fewer_commits_than_writes(tmp_path: Path) -> None:
     cube = SqliteCube.open(tmp_path / "a.cube")
     with ThreadPoolExecutor(64) as pool:
-        list(pool.map(lambda i: [cube.write_soon(lambda tx: tx.put(said(f"{i} {k}"))).result() for k in range(5)], range(64)))
+        list(pool.map(lambda i: [cube.write_soon(_saying(f"{i} {k}")).result() for k in range(5)], range(64)))
     assert await cube.count() == 320
     assert cube._writer.commits < 160
     await cube.close()
@@ -171,3 +171,7 @@ async def test_a_clock_that_goes_back_never_puts_a_change_before_an_older_one(
     edges = cube.read_now(lambda db: db.execute("SELECT known_from, known_to FROM edges ORDER BY e").fetchall())
     assert edges[0][0] < edges[0][1] < edges[1][0]
     await cube.close()
+
+
+def _saying(text: str) -> Callable[[WriteTx], Memory]:
+    return lambda tx: tx.put(said(text))

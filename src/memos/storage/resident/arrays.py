@@ -9,7 +9,9 @@ from numpy.typing import NDArray
 
 
 class Growable:
-    """A numpy array that can be appended to along its last axis. `view` is the filled part; do not keep it across appends."""
+    """A numpy array that can be appended to along its last axis. `view` is the filled part; do not keep it across
+    appends.
+    """
 
     def __init__(self, dtype: Any, lead: tuple[int, ...] = (), capacity: int = 64) -> None:
         self._data: NDArray[Any] = np.zeros((*lead, capacity), dtype=dtype)

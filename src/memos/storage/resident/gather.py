@@ -1,9 +1,9 @@
 """The pool of candidates for one question, with every channel's raw value for each: what `recall` weighs and ranks.
 
-Two stages, so that a million messages cost little more than a thousand. First every message gets a cheap score (BM25 spread
-to its neighbours, speaker, dates, what the message is); the best by it and the nearest vectors are looked at with care.
-BM25 uses a fixed length pivot instead of the average length, so a message's impact does not change as others arrive.
-Formula: Robertson & Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond", 2009.
+Two stages, so that a million messages cost little more than a thousand. First every message gets a cheap score (BM25
+spread to its neighbours, speaker, dates, what the message is); the best by it and the nearest vectors are looked at
+with care. BM25 uses a fixed length pivot instead of the average length, so a message's impact does not change as
+others arrive. Formula: Robertson & Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond", 2009.
 """
 
 from __future__ import annotations
@@ -141,7 +141,9 @@ def _text_score(index: ResidentIndex, asked: Resolved) -> F32:
 
 
 def _top(score: F32, allowed: NDArray[np.bool_], wanted: int) -> Docs:
-    """The best `wanted` allowed documents. The wanted-th best block maximum bounds the cut, so few rows are partitioned."""
+    """The best `wanted` allowed documents. The wanted-th best block maximum bounds the cut, so few rows are
+    partitioned.
+    """
     masked = np.where(allowed, score, np.float32(-np.inf))
     rows = np.flatnonzero(allowed) if len(score) <= _BLOCK * wanted else _above_block_cut(masked, wanted)
     if len(rows) > wanted:
@@ -166,7 +168,9 @@ def _around(index: ResidentIndex, docs: Docs, steps: Mapping[int, float]) -> lis
 
 
 def _kernel_bm25(index: ResidentIndex, docs: Docs, terms: Mapping[int, float]) -> F32:
-    """Per term the best impact at the message itself or, discounted, within two messages of it; summed with idf weights."""
+    """Per term the best impact at the message itself or, discounted, within two messages of it; summed with idf
+    weights.
+    """
     places = _around(index, docs, KERNEL)
     everywhere = np.concatenate([p for p, _ in places])
     discounts = np.repeat(np.asarray([w for _, w in places], np.float32), len(docs))
@@ -226,8 +230,9 @@ def _speaker(index: ResidentIndex, docs: Docs, speakers: Mapping[str, float]) ->
 
 
 def _date(happened: NDArray[np.int64], spans: Sequence[Span]) -> F32:
-    """1 within an asked span, .5 up to 10 days after it, .2 up to 30 (things are told after they happen); a day before counts
-    as two after."""
+    """1 within an asked span, .5 up to 10 days after it, .2 up to 30 (things are told after they happen); a day
+    before counts as two after.
+    """
     best = np.zeros(len(happened), np.float32)
     for span in spans:
         away = np.maximum(span.start - happened, 0) * 2 + np.maximum(happened - span.end + 1, 0)

@@ -83,9 +83,7 @@ class ResidentIndex:
     def nbytes(self) -> int:
         """Bytes held by the large parts."""
         fixed = (self.t, self.n, self.happened, self.valid_to, self.session, self.speaker, self.features, self.length)
-        return (
-            sum(a.nbytes for a in fixed) + self.postings.nbytes + sum(v.nbytes for v in self.vectors.values())
-        )
+        return sum(a.nbytes for a in fixed) + self.postings.nbytes + sum(v.nbytes for v in self.vectors.values())
 
     def build(self, rows: Sequence[Row]) -> None:
         """Fill an empty index from the newest version of every text, former texts too, ordered by t."""
@@ -195,8 +193,9 @@ class ResidentIndex:
         return kept.view
 
     def outline(self) -> tuple[dict[str, int], int, int]:
-        """Who speaks and how many texts are theirs, and the first and last time (µs) of raw records; (…, 0, 0) when there is none.
-        Kept until the index changes."""
+        """Who speaks and how many texts are theirs, and the first and last time (µs) of raw records; (…, 0, 0) when
+        there is none. Kept until the index changes.
+        """
         if self._outline is None or self._outline[0] != (self.changes, len(self)):
             codes = self.speaker.view[self.current.view]
             counts = np.bincount(codes[codes >= 0], minlength=len(self.speakers))

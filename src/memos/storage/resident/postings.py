@@ -19,7 +19,9 @@ _TAIL_MIN = 4096
 
 
 class Postings:
-    """Documents per term number. Document numbers must be appended in ascending order; term frequencies are capped at 255."""
+    """Documents per term number. Document numbers must be appended in ascending order; term frequencies are capped at
+    255.
+    """
 
     def __init__(self) -> None:
         self._starts: NDArray[np.int64] = np.zeros(1, np.int64)

@@ -1,12 +1,13 @@
 """Vectors of one model in memory, one slot per document.
 
-Small: exact cosine over a float matrix. Large: a first pass over sign bits (Hamming distance), then exact re-scoring of the best
-by 8-bit codes. The stored vectors are the truth; this is a cache of them.
+Small: exact cosine over a float matrix. Large: a first pass over sign bits (Hamming distance), then exact re-scoring
+of the best by 8-bit codes. The stored vectors are the truth; this is a cache of them.
 """
 
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 from memos.storage.resident.arrays import Growable
 
 F32 = NDArray[np.float32]
+N = TypeVar("N", bound=np.generic)
 
 EXACT_LIMIT = 16_384  # documents up to which every vector is scored exactly
 RESCORED = 2_000  # documents re-scored exactly after the first pass
@@ -96,7 +98,7 @@ class VectorIndex:
         """The vectors of these documents, shape (len(docs), dim); zeros where there is none."""
         if self._exact is not None:
             return self._exact[docs]
-        return self._codes[docs].astype(np.float32) * self._scale.view[docs][:, None]
+        return np.asarray(self._codes[docs].astype(np.float32) * self._scale.view[docs][:, None], np.float32)
 
     def best(self, query: F32, limit: int, allowed: NDArray[np.bool_] | None = None) -> tuple[NDArray[np.intp], F32]:
         """The `limit` nearest documents (among the allowed) and their cosines, best first."""
@@ -145,7 +147,9 @@ def _hamming(bits: NDArray[np.uint64], code: NDArray[np.uint64], out: NDArray[np
 
 
 def _nearest(distance: NDArray[np.uint16], wanted: int) -> NDArray[np.intp]:
-    """About `wanted` documents of smallest distance: the cut is estimated on a sample, then widened until enough are in."""
+    """About `wanted` documents of smallest distance: the cut is estimated on a sample, then widened until enough are
+    in.
+    """
     sample = np.sort(distance[:: max(1, len(distance) // 65_536)])
     share = wanted / len(distance)
     while True:
@@ -164,7 +168,7 @@ def _sign_bits(vectors: F32, words: int) -> NDArray[np.uint64]:
     return full.view(np.uint64)
 
 
-def _grow(array: NDArray[np.generic], rows: int) -> NDArray[np.generic]:  # type: ignore[type-arg,unused-ignore]
+def _grow(array: NDArray[N], rows: int) -> NDArray[N]:
     if rows <= len(array):
         return array
     grown = np.zeros((max(rows, len(array) * 3 // 2), array.shape[1]), array.dtype)

@@ -1,5 +1,6 @@
-"""Opening SQLite files: pragmas, typed errors, migrations with a backup before each upgrade, and the check that the file which
-lies at a path is still the one that was opened (law 2: nothing is written into a deleted file)."""
+"""Opening SQLite files: pragmas, typed errors, migrations with a backup before each upgrade, and the check that the
+file which lies at a path is still the one that was opened (law 2: nothing is written into a deleted file).
+"""
 
 from __future__ import annotations
 
@@ -7,6 +8,7 @@ import contextlib
 import errno
 import glob
 import os
+import shutil
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -28,6 +30,7 @@ from memos.storage.sqlite.where import install_functions
 
 BUSY_TIMEOUT_MS = 10_000
 FileId = tuple[int, int]  # device and inode
+_LITTLE = 64 << 10
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 _FORBIDDEN = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
 
@@ -52,13 +55,24 @@ def typed_errors(path: Path) -> Iterator[None]:
     except apsw.CantOpenError as e:
         raise StorageError(f"{path} cannot be opened: {e}; check that the folder exists and may be used") from e
     except apsw.IOError as e:
+        if _no_room(path):
+            raise StorageFull(f"no space left for {path}: the write was not stored; free disk space and retry") from e
         raise StorageError(f"reading or writing {path} failed: {e}; nothing unacknowledged was stored") from e
     except OSError as e:
         if e.errno in _FULL:
             raise StorageFull(f"no space left for {path}: free disk space and retry") from e
         if e.errno in _FORBIDDEN:
             raise StorageReadOnly(f"{path} cannot be written: check its permissions and those of its folder") from e
-        raise StorageError(f"{path} cannot be used: {e.strerror or e}; check that the folder exists and may be used") from e
+        raise StorageError(
+            f"{path} cannot be used: {e.strerror or e}; check that the folder exists and may be used"
+        ) from e
+
+
+def _no_room(path: Path) -> bool:
+    """Whether the disk is so full that not even the log's index can grow (SQLite calls this an I/O error)."""
+    with contextlib.suppress(OSError):
+        return shutil.disk_usage(path.parent).free < _LITTLE
+    return False
 
 
 def file_id(path: Path) -> FileId:
@@ -83,7 +97,8 @@ def connect(
 ) -> apsw.Connection:
     """Open one connection with our pragmas. Safe to use from any thread, one statement at a time.
 
-    Memory-mapped reading stays off: it gains nothing measurable, and a file cut short from outside would kill the process.
+    Memory-mapped reading stays off: it gains nothing measurable, and a file cut short from outside would kill the
+    process.
     """
     with typed_errors(path):
         if read_only:
@@ -123,7 +138,9 @@ def check_schema(db: apsw.Connection, path: Path, application_id: int, newest: i
     if application != application_id:
         raise StorageDamaged(f"{path} is an SQLite database but not one of ours; choose another path")
     if version > newest:
-        raise SchemaTooNew(f"{path} has schema {version}, this MemOS knows {newest}: upgrade with `pip install -U memos`")
+        raise SchemaTooNew(
+            f"{path} has schema {version}, this MemOS knows {newest}: upgrade with `pip install -U memos`"
+        )
     return int(version)
 
 

@@ -1,5 +1,6 @@
-"""`SqliteCube`: one cube in one SQLite file. Writes go through the file's writer thread, reads through a few connections,
-ranking reads through the resident index. Nothing here can reach another file (law 4)."""
+"""`SqliteCube`: one cube in one SQLite file. Writes go through the file's writer thread, reads through a few
+connections, ranking reads through the resident index. Nothing here can reach another file (law 4).
+"""
 
 from __future__ import annotations
 
@@ -45,6 +46,7 @@ from memos.storage.ports import (
 from memos.storage.resident.gather import Resolved, Span, gather, rarity_of
 from memos.storage.resident.index import ResidentIndex
 from memos.storage.sqlite import purge, reads, terms
+from memos.storage.sqlite.bridge import bridge
 from memos.storage.sqlite.connect import backups, check_same, check_schema, connect, file_id, migrate, typed_errors
 from memos.storage.sqlite.feed import Feed
 from memos.storage.sqlite.schema import CUBE_APPLICATION_ID, CUBE_MIGRATIONS
@@ -60,7 +62,9 @@ _readers = ThreadPoolExecutor(4, thread_name_prefix="memos-read")
 
 
 class SqliteCube:
-    """A `CubeStore` in one file. `open` creates or upgrades the file; a file that cannot be written opens for reading."""
+    """A `CubeStore` in one file. `open` creates or upgrades the file; a file that cannot be written opens for
+    reading.
+    """
 
     def __init__(self, path: Path, *, durability: Durability = "full", read_only: bool = False) -> None:
         self.path = path
@@ -94,7 +98,9 @@ class SqliteCube:
                     with typed_errors(path), contextlib.suppress(apsw.BusyError, apsw.FullError):
                         purge.erase_left_over(db)
             elif check_schema(db, path, CUBE_APPLICATION_ID, SCHEMA) < SCHEMA:
-                raise StorageReadOnly(f"{path} needs an upgrade to schema {SCHEMA} and cannot be written; fix its permissions")
+                raise StorageReadOnly(
+                    f"{path} needs an upgrade to schema {SCHEMA} and cannot be written; fix its permissions"
+                )
         finally:
             db.close()
         return cls(path, durability=durability, read_only=not writable)
@@ -104,7 +110,7 @@ class SqliteCube:
     async def write(self, fn: Callable[[WriteTx], T], change: Change = Change()) -> T:
         """Run `fn` in one atomic, durable change. See `CubeStore.write`."""
         self._check_writable()
-        return await asyncio.wrap_future(self._writer.submit(fn, change))
+        return await bridge().wait(self._writer.submit(fn, change))
 
     def write_soon(self, fn: Callable[[WriteTx], T], change: Change = Change()) -> Any:
         """The same for a caller without an event loop: a `concurrent.futures.Future`."""
@@ -120,8 +126,9 @@ class SqliteCube:
         return await self.erase(report, vacuum=vacuum)
 
     async def erase(self, report: Purged, *, vacuum: bool | None = None) -> Purged:
-        """Clear the file's free pages and log after deletions, and remove the copies that upgrades left beside it (they hold what was
-        deleted). Returns the report with `erased_from_disk` set."""
+        """Clear the file's free pages and log after deletions, and remove the copies that upgrades left beside it
+        (they hold what was deleted). Returns the report with `erased_from_disk` set.
+        """
         rewrite = self.path.stat().st_size <= VACUUM_LIMIT if vacuum is None else vacuum
         with self._lock:
             self._masks.clear()
@@ -229,13 +236,16 @@ class SqliteCube:
                 _checked(probe.vector, probe.model, index)
             numbers = terms.lookup(db, probe.terms)
             rarity = probe.idf or {
-                w: rarity_of(len(index), index.postings.frequency(numbers[w]) if w in numbers else 0) for w in probe.terms
+                w: rarity_of(len(index), index.postings.frequency(numbers[w]) if w in numbers else 0)
+                for w in probe.terms
             }
             weights = {w: weight * rarity[w] for w, weight in probe.terms.items()}
             asked = Resolved(
                 probe=probe,
                 terms={numbers[w]: weight for w, weight in weights.items() if w in numbers},
-                full=sum(weight for w, weight in weights.items() if w in numbers or w.isascii()),  # unseen CJK pairs are mostly no words
+                full=sum(
+                    weight for w, weight in weights.items() if w in numbers or w.isascii()
+                ),  # unseen CJK pairs are mostly no words
                 spans=tuple(Span(to_micros(w.start), to_micros(w.end), w.weight) for w in probe.spans),
                 force=tuple(d for t in reads.text_ids(db, probe.force) if (d := index.document(t)) >= 0),
             )
@@ -272,7 +282,9 @@ class SqliteCube:
         return await self._read(run)
 
     def _seen(self, db: apsw.Connection, index: ResidentIndex, where: Filter | None, view: View) -> _Seen:
-        """Which documents of the index a view and filter leave, and the row of each in that view. Cached until the cube changes."""
+        """Which documents of the index a view and filter leave, and the row of each in that view. Cached until the
+        cube changes.
+        """
         if where is None and view == NOW:
             return index.active(), index.n.view
         key = (where, view)
@@ -300,7 +312,7 @@ class SqliteCube:
         """The oldest marks of a task."""
         return await self._read(lambda db: reads.todo(db, task, limit))
 
-    async def pending_vectors(self, model: str, limit: int = 256) -> list[Pending]:
+    async def pending_vectors(self, model: str, limit: int = 256) -> builtins.list[Pending]:
         """Current texts without a vector of this model, oldest first."""
         newest, deletions = await self._read(reads.newest)
         after = self._embedded(model, deletions)
@@ -369,12 +381,14 @@ class SqliteCube:
         if self._closed:
             raise StorageError(f"{self.path} is closed; open the cube again")
         with typed_errors(self.path):
+            check_same(
+                self.path, self._opened
+            )  # before connecting: the log of a replaced file must not meet the new one
             try:
                 db = self._idle.get_nowait()
             except queue.Empty:
                 db = connect(self.path, read_only=self.read_only, create=False)
             try:
-                check_same(self.path, self._opened)
                 return fn(db)
             finally:
                 if self._closed:
@@ -393,5 +407,7 @@ class SqliteCube:
 def _checked(vector: NDArray[np.float32], model: str, index: ResidentIndex) -> NDArray[np.float32]:
     dim = index.vectors[model].dim
     if len(vector) != dim:
-        raise DimensionMismatch(f"model {model!r} has {dim} dimensions in this cube, the question's vector has {len(vector)}")
+        raise DimensionMismatch(
+            f"model {model!r} has {dim} dimensions in this cube, the question's vector has {len(vector)}"
+        )
     return np.asarray(vector, np.float32)

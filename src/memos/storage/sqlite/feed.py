@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from pathlib import Path
+from typing import Any
 
 import apsw
 import numpy as np
@@ -39,7 +40,9 @@ class Feed:
         self.stamp = 0
 
     def refresh(self) -> ResidentIndex:
-        """Bring the index up to date with what is committed, and return it. `stamp` changes when anything was written."""
+        """Bring the index up to date with what is committed, and return it. `stamp` changes when anything was
+        written.
+        """
         if self._db is None:
             self._db = connect(self._path, read_only=self._read_only, create=False)
         db = self._db
@@ -81,7 +84,7 @@ class Feed:
         if rows:
             self.index.apply(rows)
             self._n = rows[-1].n
-        for p, t, what in db.execute("SELECT p, t, what FROM purges WHERE p > ? ORDER BY p", (self._p,)).fetchall():
+        for p, t, what in _rows(db, "SELECT p, t, what FROM purges WHERE p > ? ORDER BY p", self._p):
             self._p = p
             if what == "text":
                 self.index.purge([t])
@@ -93,12 +96,17 @@ class Feed:
 
     def _vectors(self, db: apsw.Connection) -> None:
         assert self.index is not None
-        while batch := db.execute(_VECTORS, (self._v,)).fetchall():
+        while batch := _rows(db, _VECTORS, self._v):
             self._v = batch[-1][0]
             for m in {row[2] for row in batch}:
                 if m not in self._models:
-                    self._models[m] = db.execute("SELECT name, dim FROM models WHERE m=?", (m,)).fetchone()
+                    known: Any = db.execute("SELECT name, dim FROM models WHERE m=?", (m,)).fetchone()
+                    self._models[m] = known
                 name, dim = self._models[m]
                 mine = [row for row in batch if row[2] == m]
                 vectors = np.frombuffer(b"".join(r[3] for r in mine), "<f2").reshape(len(mine), dim).astype(np.float32)
                 self.index.put_vectors(name, dim, np.asarray([r[1] for r in mine], np.int64), vectors)
+
+
+def _rows(db: apsw.Connection, sql: str, after: int) -> list[Any]:
+    return db.execute(sql, (after,)).fetchall()

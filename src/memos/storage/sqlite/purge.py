@@ -1,18 +1,20 @@
-"""Hard deletion inside a cube file: the memory, every version, edge, vector, mark, key and index entry of it, and all that was
-derived from nothing else. Afterwards no word of it is left in any table; `erase` then clears the pages and the log."""
+"""Hard deletion inside a cube file: the memory, every version, edge, vector, mark, key and index entry of it, and all
+that was derived from nothing else. Afterwards no word of it is left in any table; `erase` then clears the pages and
+the log.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import apsw
 
 from memos.memory.ids import id_from_bytes, id_to_bytes
 from memos.memory.model import EdgeType, Memory
 from memos.storage.ports import Purged
-from memos.storage.sqlite import rows
+from memos.storage.sqlite import reads, rows
 from memos.storage.timeline import reinstate
 
 if TYPE_CHECKING:
@@ -21,13 +23,6 @@ if TYPE_CHECKING:
 _EVIDENCE = (EdgeType.DERIVED_FROM.value, EdgeType.PART_OF.value)
 _MENTIONS = (EdgeType.MENTIONS.value, EdgeType.MENTIONS.value)
 FOLLOWING = 50  # records looked at behind a deleted one
-_FOLLOWING = (
-    "SELECT m.t, m.t, m.id FROM memories x CROSS JOIN memories m WHERE x.id=? AND x.known_to IS NULL AND x.layer='trace' "
-    "AND m.session=x.session AND m.known_to IS NULL AND m.layer='trace' "
-    "AND coalesce(m.valid_from, m.recorded_at) >= coalesce(x.valid_from, x.recorded_at) "
-    "AND (coalesce(m.valid_from, m.recorded_at) > coalesce(x.valid_from, x.recorded_at) OR m.id > x.id) "
-    "ORDER BY coalesce(m.valid_from, m.recorded_at), m.id LIMIT ?"
-)
 UNERASED = "unerased"  # set in `meta` from a deletion until the pages and the log are clear of it
 
 
@@ -65,25 +60,30 @@ def _cascade(db: apsw.Connection, plan: _Plan) -> None:
     frontier = list(plan.doomed)
     while frontier:
         ident = frontier.pop()
-        for (child,) in db.execute(
+        children: list[Any] = db.execute(
             "SELECT DISTINCT src FROM edges WHERE dst=? AND type IN (?, ?)", (ident, *_EVIDENCE)
-        ).fetchall():
+        ).fetchall()
+        for (child,) in children:
             if child not in plan.doomed and _all_doomed(db, "dst", "src", child, _EVIDENCE, plan.doomed):
                 plan.doomed.add(child)
                 frontier.append(child)
-        for (entity,) in db.execute(
+        entities: list[Any] = db.execute(
             "SELECT DISTINCT e.dst FROM edges e JOIN memories m ON m.id=e.dst AND m.known_to IS NULL AND m.kind='entity' "
             "WHERE e.src=? AND e.type='MENTIONS'",
             (ident,),
-        ).fetchall():
+        ).fetchall()
+        for (entity,) in entities:
             if entity not in plan.doomed and _all_doomed(db, "src", "dst", entity, _MENTIONS, plan.doomed):
                 plan.doomed.add(entity)
                 frontier.append(entity)
 
 
-def _all_doomed(db: apsw.Connection, other: str, own: str, ident: bytes, types: tuple[str, str], doomed: set[bytes]) -> bool:
-    """Whether nothing stays that a memory rests on: by its current edges or, when it has none any more (its evidence was edited,
-    or undone), by those it ever had. Stops at the first that stays."""
+def _all_doomed(
+    db: apsw.Connection, other: str, own: str, ident: bytes, types: tuple[str, str], doomed: set[bytes]
+) -> bool:
+    """Whether nothing stays that a memory rests on: by its current edges or, when it has none any more (its evidence
+    was edited, or undone), by those it ever had. Stops at the first that stays.
+    """
     for belief in ("known_to IS NULL", "known_to IS NOT NULL"):
         found = db.execute(f"SELECT {other} FROM edges WHERE {own}=? AND type IN (?, ?) AND {belief}", (ident, *types))
         there = False
@@ -113,7 +113,9 @@ def _prune_sources(tx: SqliteTx, plan: _Plan) -> None:
     gone = {id_from_bytes(i) for i in plan.doomed}
     touched: set[bytes] = set()
     for ident in plan.doomed:
-        touched |= {s for (s,) in tx.db.execute("SELECT src FROM edges WHERE dst=? AND type IN (?, ?)", (ident, *_EVIDENCE))}
+        touched |= {
+            s for (s,) in tx.db.execute("SELECT src FROM edges WHERE dst=? AND type IN (?, ?)", (ident, *_EVIDENCE))
+        }
     for ident in touched - plan.doomed:
         found = tx.db.execute(f"SELECT {rows.SELECT}, m.n FROM memories m WHERE m.id=?", (ident,)).fetchall()
         for row in found:
@@ -125,13 +127,14 @@ def _prune_sources(tx: SqliteTx, plan: _Plan) -> None:
 
 
 def _drop_vectors_after(db: apsw.Connection, plan: _Plan) -> int:
-    """A raw record is embedded together with the one before it: records that may have been embedded with a doomed one lose their
-    vectors, to be embedded again. What came between the two later is skipped over: of the following, those older than all before."""
+    """A raw record is embedded together with the one before it: records that may have been embedded with a doomed one
+    lose their vectors, to be embedded again. What came between the two later is skipped over: of the following, those
+    older than all before.
+    """
     after: set[int] = set()
     for ident in plan.doomed:
-        found = db.execute(_FOLLOWING, (ident, FOLLOWING)).fetchall()
-        oldest = None
-        for n, t, other in found:
+        oldest: int | None = None
+        for n, t, other in reads.following(db, ident, FOLLOWING):
             if oldest is None or n < oldest:
                 oldest = n if other not in plan.doomed else oldest
                 after.add(t)
@@ -152,7 +155,7 @@ def _remove(tx: SqliteTx, plan: _Plan) -> Purged:
     if plan.doomed:
         db.execute("INSERT OR REPLACE INTO meta(key, value) VALUES(?, '1')", (UNERASED,))
     for ident in plan.doomed:
-        found = db.execute("SELECT n, t, terms, beside FROM memories WHERE id=?", (ident,)).fetchall()
+        found: list[Any] = db.execute("SELECT n, t, terms, beside FROM memories WHERE id=?", (ident,)).fetchall()
         for n, t, terms, beside in found:
             if n == t:
                 for blob in (terms, beside):

@@ -1,4 +1,6 @@
-"""Reads of a cube file, as plain functions over one connection. Each runs in a single statement or a read transaction."""
+"""Reads of a cube file, as plain functions over one connection. Each runs in a single statement or a read
+transaction.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +52,9 @@ def text_ids(db: apsw.Connection, ids: Sequence[str]) -> list[int]:
 def list_page(
     db: apsw.Connection, where: Filter | None, view: View, limit: int, cursor: str | None, newest_first: bool
 ) -> Page:
-    """One page in order of creation (ids are time-ordered), after the cursor. No row is skipped or repeated by writes between pages."""
+    """One page in order of creation (ids are time-ordered), after the cursor. No row is skipped or repeated by writes
+    between pages.
+    """
     if limit < 1:
         raise InvalidInput(f"limit must be at least 1, got {limit}")
     condition, params = _conditions(where, view)
@@ -59,9 +63,7 @@ def list_page(
             raise InvalidInput(f"cursor {cursor!r} is not one that list() returned")
         condition += f" AND m.id {'<' if newest_first else '>'} ?"
         params.append(id_to_bytes(cursor))
-    sql = (
-        f"SELECT {rows.SELECT} FROM memories m WHERE {condition} ORDER BY m.id {'DESC' if newest_first else 'ASC'} LIMIT ?"
-    )
+    sql = f"SELECT {rows.SELECT} FROM memories m WHERE {condition} ORDER BY m.id {'DESC' if newest_first else 'ASC'} LIMIT ?"
     found = [rows.memory_from_row(r) for r in db.execute(sql, [*params, limit + 1])]
     return Page(tuple(found[:limit]), found[limit - 1].id if len(found) > limit else None)
 
@@ -75,7 +77,8 @@ def count(db: apsw.Connection, where: Filter | None, view: View) -> int:
 def matching_texts(db: apsw.Connection, where: Filter | None, view: View) -> list[tuple[int, int]]:
     """(text id, row number) of every memory the view and filter leave."""
     condition, params = _conditions(where, view)
-    return db.execute(f"SELECT m.t, m.n FROM memories m WHERE {condition}", params).fetchall()
+    found: list[Any] = db.execute(f"SELECT m.t, m.n FROM memories m WHERE {condition}", params).fetchall()
+    return found
 
 
 def history(db: apsw.Connection, id: str) -> list[Version]:
@@ -96,7 +99,9 @@ def neighbors(
     view: View,
     limit: int,
 ) -> list[Link]:
-    """Edges within `depth` hops, breadth first, each once, nearest first; two directed look-ups per node, never an OR."""
+    """Edges within `depth` hops, breadth first, each once, nearest first; two directed look-ups per node, never an
+    OR.
+    """
     if depth < 1 or limit < 1:
         raise InvalidInput(f"depth and limit must be at least 1, got {depth} and {limit}")
     condition, params = views.edge_view(view)
@@ -139,8 +144,10 @@ def search_text(db: apsw.Connection, query: TextQuery, limit: int, where: Filter
         f"WHERE {condition} ORDER BY f.rank LIMIT ?"
     )
     # rows that share a text with an older version are found through the index on t; the others have t = n
-    sql = sql.replace("JOIN memories m ON m.t=f.rowid", "CROSS JOIN memories m ON (m.n=f.rowid OR m.t=f.rowid AND m.t<>m.n)")
-    found = db.execute(sql, [" OR ".join(f'"{n}"' for n in chosen), *params, limit]).fetchall()
+    sql = sql.replace(
+        "JOIN memories m ON m.t=f.rowid", "CROSS JOIN memories m ON (m.n=f.rowid OR m.t=f.rowid AND m.t<>m.n)"
+    )
+    found: list[Any] = db.execute(sql, [" OR ".join(f'"{n}"' for n in chosen), *params, limit]).fetchall()
     return [Scored(id_from_bytes(i), float(s)) for i, s in found]
 
 
@@ -150,7 +157,8 @@ def _rarest(db: apsw.Connection, numbers: list[int]) -> list[int]:
         sql = "SELECT count(*) FROM (SELECT 1 FROM fts WHERE fts MATCH ? LIMIT ?)"
         counts.append((int(db.execute(sql, (f'"{number}"', FTS_BUDGET)).get), number))
     counts.sort()
-    chosen, used = [], 0
+    chosen: list[int] = []
+    used = 0
     for n, number in counts:
         if chosen and used + n > FTS_BUDGET:
             break
@@ -160,23 +168,39 @@ def _rarest(db: apsw.Connection, numbers: list[int]) -> list[int]:
 
 
 _WHEN = "coalesce({0}.valid_from, {0}.recorded_at)"
-_BEFORE = (
-    f"m.session=x.session AND m.known_to IS NULL AND m.layer='trace' AND {_WHEN.format('m')} <= {_WHEN.format('x')} "
-    f"AND ({_WHEN.format('m')} < {_WHEN.format('x')} OR m.id < x.id) ORDER BY {_WHEN.format('m')} DESC, m.id DESC LIMIT"
+_TURN = "m.known_to IS NULL AND m.layer='trace'"
+_BEFORE = (  # the order of a session: by time, then by id; one walk along the index `memories_session`
+    f"m.session=x.session AND {_TURN} AND {_WHEN.format('m')} <= {_WHEN.format('x')} "
+    f"AND ({_WHEN.format('m')} < {_WHEN.format('x')} OR m.id < x.id) ORDER BY {_WHEN.format('m')} DESC, m.id DESC LIMIT 1"
 )
 
 
 def preceding(db: apsw.Connection, ids: Sequence[str], count: int) -> dict[str, tuple[Memory, ...]]:
     """The raw records before each, in the same session, by when they happened."""
     out = {}
-    sql = (
-        f"SELECT {rows.SELECT} FROM memories x CROSS JOIN memories m "
-        f"WHERE x.id=? AND x.known_to IS NULL AND {_BEFORE} ?"
-    )
     for id in ids:
-        found = db.execute(sql, (id_to_bytes(id), count)).fetchall()
+        found = _beside(db, rows.SELECT, id_to_bytes(id), count, later=False)
         out[id] = tuple(rows.memory_from_row(r) for r in reversed(found))
     return out
+
+
+def following(db: apsw.Connection, ident: bytes, count: int) -> list[tuple[int, int, bytes]]:
+    """(row number, text id, id) of the raw records after one, in the same session, nearest first."""
+    return [(int(n), int(t), bytes(i)) for n, t, i in _beside(db, "m.n, m.t, m.id", ident, count, later=True)]
+
+
+def _beside(db: apsw.Connection, columns: str, ident: bytes, count: int, *, later: bool) -> list[tuple[Any, ...]]:
+    sql = f"SELECT x.session, {_WHEN.format('x')} FROM memories x WHERE x.id=? AND x.known_to IS NULL"
+    session, at = db.execute(sql, (ident,)).fetchone() or (None, None)
+    if session is None:
+        return []
+    sign, way = (">", "ASC") if later else ("<", "DESC")
+    when = _WHEN.format("m")
+    sql = (
+        f"SELECT {columns} FROM memories m WHERE m.session=?1 AND {_TURN} AND {when} {sign}= ?2 "
+        f"AND ({when} {sign} ?2 OR m.id {sign} ?3) ORDER BY {when} {way}, m.id {way} LIMIT ?4"
+    )
+    return db.execute(sql, (session, at, ident, count)).fetchall()
 
 
 def todo(db: apsw.Connection, task: str, limit: int) -> list[Todo]:
@@ -196,18 +220,21 @@ _CONTEXT_CHARS = 300  # of the message before, read with each message
 
 
 def pending_vectors(db: apsw.Connection, model: str, after: int, limit: int) -> list[Pending]:
-    """Current texts after row `after` without a vector of this model, oldest first. A raw record is embedded after the end of
-    the message before it in its session, so that "Yes, in May" means something; speakers' names are left to exact matching."""
+    """Current texts after row `after` without a vector of this model, oldest first. A raw record is embedded after
+    the end of the message before it in its session, so that "Yes, in May" means something; speakers' names are left
+    to exact matching.
+    """
     sql = (
-        f"SELECT x.t, x.text, x.speaker, CASE WHEN x.layer='trace' THEN (SELECT m.n FROM memories m WHERE {_BEFORE} 1) END "
+        f"SELECT x.t, x.text, x.speaker, CASE WHEN x.layer='trace' THEN (SELECT m.n FROM memories m WHERE {_BEFORE}) END "
         f"{_UNEMBEDDED} ORDER BY x.n LIMIT ?"
     )
-    found = db.execute(sql, (after, model, limit)).fetchall()
+    found: list[Any] = db.execute(sql, (after, model, limit)).fetchall()
     out = []
     for t, text, speaker, before in found:
         context = ""
         if before is not None:
-            said, who = db.execute("SELECT text, speaker FROM memories WHERE n=?", (before,)).fetchone()
+            row: Any = db.execute("SELECT text, speaker FROM memories WHERE n=?", (before,)).fetchone()
+            said, who = row
             context = own_words(said, who)[-_CONTEXT_CHARS:] + "\n"
         out.append(Pending(t, context + own_words(text, speaker)))
     return out
@@ -229,7 +256,8 @@ def stats(db: apsw.Connection, disk_bytes: int) -> StoreStats:
     """Counts of everything in the file."""
 
     def table(sql: str) -> dict[str, int]:
-        return dict(db.execute(sql).fetchall())
+        found: list[Any] = db.execute(sql).fetchall()
+        return dict(found)
 
     by_kind = table("SELECT kind, count(*) FROM memories WHERE known_to IS NULL GROUP BY kind")
     return StoreStats(
@@ -264,7 +292,10 @@ def check(db: apsw.Connection) -> list[str]:
 
 
 _ORPHANS = (
-    ("texts missing from the full-text index", "SELECT count(*) FROM memories WHERE t=n AND n NOT IN (SELECT rowid FROM fts)"),
+    (
+        "texts missing from the full-text index",
+        "SELECT count(*) FROM memories WHERE t=n AND n NOT IN (SELECT rowid FROM fts)",
+    ),
     ("full-text rows without a memory", "SELECT count(*) FROM fts WHERE rowid NOT IN (SELECT n FROM memories)"),
     ("memories whose text is gone", "SELECT count(*) FROM memories WHERE t NOT IN (SELECT n FROM memories WHERE t=n)"),
     ("keys of a memory that does not exist", "SELECT count(*) FROM keys WHERE id NOT IN (SELECT id FROM memories)"),
@@ -273,10 +304,16 @@ _ORPHANS = (
         "edges to or from a memory that does not exist",
         "SELECT count(*) FROM edges WHERE src NOT IN (SELECT id FROM memories) OR dst NOT IN (SELECT id FROM memories)",
     ),
-    ("pieces of work for a memory that does not exist", "SELECT count(*) FROM todo WHERE id NOT IN (SELECT id FROM memories)"),
+    (
+        "pieces of work for a memory that does not exist",
+        "SELECT count(*) FROM todo WHERE id NOT IN (SELECT id FROM memories)",
+    ),
     (
         "memories with more than one current version",
         "SELECT count(*) FROM (SELECT 1 FROM memories WHERE known_to IS NULL GROUP BY id HAVING count(*) > 1)",
     ),
-    ("memories without a current version", "SELECT count(*) FROM (SELECT id FROM memories GROUP BY id HAVING sum(known_to IS NULL)=0)"),
+    (
+        "memories without a current version",
+        "SELECT count(*) FROM (SELECT id FROM memories GROUP BY id HAVING sum(known_to IS NULL)=0)",
+    ),
 )

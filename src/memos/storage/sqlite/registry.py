@@ -1,10 +1,13 @@
-"""The control file: which users and cubes exist, who may do what. File names are random, never made from a name a user chose."""
+"""The control file: which users and cubes exist, who may do what. File names are random, never made from a name a
+user chose.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import json
 import threading
+import time
 import uuid
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -20,6 +23,7 @@ from memos.storage.sqlite.schema import CONTROL_APPLICATION_ID, CONTROL_MIGRATIO
 
 LEVELS = ("read", "write", "admin")
 MAX_NAME = 256
+KEPT_SECONDS = 1.0
 
 
 def check_name(name: str, what: str) -> str:
@@ -34,7 +38,9 @@ def check_name(name: str, what: str) -> str:
 
 
 class SqliteRegistry:
-    """Users, cubes and grants of one data folder. All methods are quick, blocking and safe from any thread or process."""
+    """Users, cubes and grants of one data folder. All methods are quick, blocking and safe from any thread or
+    process.
+    """
 
     def __init__(self, folder: Path, *, durability: Durability = "full") -> None:
         self.folder = folder
@@ -42,6 +48,7 @@ class SqliteRegistry:
         with typed_errors(folder):
             folder.mkdir(parents=True, exist_ok=True)
         self._lock = threading.Lock()
+        self._found: dict[str, tuple[float, CubeInfo]] = {}
         self._db = connect(self._path, durability=durability)
         migrate(self._db, self._path, CONTROL_APPLICATION_ID, CONTROL_MIGRATIONS)
         self._opened = file_id(self._path)
@@ -73,12 +80,22 @@ class SqliteRegistry:
         return found, new
 
     def find(self, name: str) -> CubeInfo | None:
-        """The cube of this name."""
+        """The cube of this name. An answer is kept for a second: what another process grants or revokes is seen by
+        then.
+        """
+        kept = self._found.get(name)
+        if kept is not None and kept[0] > time.monotonic():
+            return kept[1]
         with self._lock, typed_errors(self._path):
             row = self._db.execute(
                 "SELECT name, owner, created_at, file, info FROM cubes WHERE name=? AND deleted_at IS NULL", (name,)
             ).fetchone()
-            return self._info(row) if row else None
+            if row is None:
+                return None
+            if len(self._found) > 10_000:
+                self._found.clear()
+            self._found[name] = (time.monotonic() + KEPT_SECONDS, found := self._info(row))
+            return found
 
     def list(self, user: str | None = None) -> list[CubeInfo]:
         """All cubes, or those a user owns or was granted, by name."""
@@ -130,8 +147,8 @@ class SqliteRegistry:
 
     def _info(self, row: tuple[Any, ...]) -> CubeInfo:
         name, owner, created_at, file, info = row
-        grants = dict(self._db.execute("SELECT user, level FROM grants WHERE cube=?", (name,)).fetchall())
-        return CubeInfo(name, owner, from_micros(created_at), grants, file, json.loads(info) if info else {})
+        grants: list[Any] = self._db.execute("SELECT user, level FROM grants WHERE cube=?", (name,)).fetchall()
+        return CubeInfo(name, owner, from_micros(created_at), dict(grants), file, json.loads(info) if info else {})
 
     @contextlib.contextmanager
     def _change(self) -> Iterator[apsw.Connection]:

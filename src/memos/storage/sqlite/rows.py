@@ -117,7 +117,9 @@ def _dt(value: int | None) -> Any:
 
 
 def dump(value: Mapping[str, Any]) -> str | None:
-    """Free metadata as JSON. What JSON cannot say of a number (NaN, infinity) becomes null; InvalidInput for other values."""
+    """Free metadata as JSON. What JSON cannot say of a number (NaN, infinity) becomes null; InvalidInput for other
+    values.
+    """
     if not value:
         return None
     try:
@@ -159,4 +161,5 @@ def _sources_json(sources: tuple[Source, ...]) -> str | None:
 def _sources_from(value: str | None) -> tuple[Source, ...]:
     if not value:
         return ()
-    return tuple(Source(**{k: from_micros(v) if k == "time" else v for k, v in s.items()}) for s in json.loads(value))
+    found: list[dict[str, Any]] = json.loads(value)
+    return tuple(Source(**{**s, "time": from_micros(s["time"])} if "time" in s else s) for s in found)

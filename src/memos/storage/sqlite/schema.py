@@ -18,7 +18,8 @@ Migration = Callable[[apsw.Connection], None]
 _CUBE_V1 = """
 CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT) STRICT, WITHOUT ROWID;
 
--- One row per version of a memory; n only grows and is never used again (meta.last_n remembers deleted ones). known_to IS NULL marks the current version.
+-- One row per version of a memory; n only grows and is never used again (meta.last_n remembers deleted ones).
+-- known_to IS NULL marks the current version.
 -- t is the n of the version that first had this text: what the text index and the vectors point to.
 CREATE TABLE memories(
   n INTEGER PRIMARY KEY,

@@ -3,7 +3,9 @@ deleted memory live in one place, and user text never reaches the query syntax o
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
+from typing import Any
 
 import apsw
 import numpy as np
@@ -23,24 +25,26 @@ class TermDictionary:
         self._ids.clear()
 
     def ids(self, terms: Iterable[str]) -> list[int]:
-        """Numbers of the terms, new ones added."""
-        out = []
+        """Numbers of the terms, new ones added: one look-up and one insert for all that are not cached."""
+        wanted = list(terms)
         cache = self._ids
-        for term in terms:
-            number = cache.get(term)
-            if number is None:
-                number = self._load_or_add(term)
-                if len(cache) < _CACHE_LIMIT:
-                    cache[term] = number
-            out.append(number)
-        return out
+        unknown = list(dict.fromkeys(t for t in wanted if t not in cache))
+        if unknown:
+            if len(cache) > _CACHE_LIMIT:
+                cache.clear()
+                unknown = list(dict.fromkeys(wanted))
+            self._load(unknown)
+            missing = [t for t in unknown if t not in cache]
+            if missing:
+                added = "INSERT INTO terms(term) SELECT value FROM json_each(?) RETURNING term, id"
+                made: list[Any] = self._db.execute(added, (json.dumps(missing),)).fetchall()
+                cache.update(made)
+        return [cache[t] for t in wanted]
 
-    def _load_or_add(self, term: str) -> int:
-        found = self._db.execute("SELECT id FROM terms WHERE term=?", (term,)).get
-        if found is not None:
-            return int(found)
-        self._db.execute("INSERT INTO terms(term) VALUES(?)", (term,))
-        return int(self._db.last_insert_rowid())
+    def _load(self, terms: list[str]) -> None:
+        known = "SELECT t.term, t.id FROM json_each(?) j CROSS JOIN terms t ON t.term=j.value"
+        found: list[Any] = self._db.execute(known, (json.dumps(terms),)).fetchall()
+        self._ids.update(found)
 
 
 def lookup(db: apsw.Connection, terms: Iterable[str]) -> dict[str, int]:

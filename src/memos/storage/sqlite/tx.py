@@ -120,9 +120,10 @@ class SqliteTx:
             self.db.execute(rows.INSERT, (n, *same_text, None, None, *values))
             return
         row = terms if terms is not None else term_row(m)
-        text_ids, beside_ids = self._terms.ids(row.text), self._terms.ids(row.beside)
+        ids = self._terms.ids(row.text + row.beside)
+        text_ids, beside_ids = ids[: len(row.text)], ids[len(row.text) :]
         self.db.execute(rows.INSERT, (n, n, row.features, pack(text_ids), pack(beside_ids), *values))
-        self.db.execute("INSERT INTO fts(rowid, terms) VALUES(?, ?)", (n, fts_document(text_ids + beside_ids)))
+        self.db.execute("INSERT INTO fts(rowid, terms) VALUES(?, ?)", (n, fts_document(ids)))
 
     def touch(self, id: str) -> int:
         """Count one more arrival of the same content; returns the new count."""
@@ -161,7 +162,9 @@ class SqliteTx:
             ),
         )
         if not self.db.changes():
-            raise NotFound(f"no edge from {edge.src} to {edge.dst} can be made: one of them does not exist in this cube")
+            raise NotFound(
+                f"no edge from {edge.src} to {edge.dst} can be made: one of them does not exist in this cube"
+            )
 
     def unlink(self, src: str, dst: str, type: EdgeType, predicate: str | None = None) -> bool:
         """Close a current edge (it stays visible to `known_at` reads); False when there is none."""
@@ -195,7 +198,9 @@ class SqliteTx:
     # -- vectors -----------------------------------------------------------------------------------------------
 
     def put_vectors(self, model: str, items: Sequence[tuple[int, NDArray[np.float32]]]) -> int:
-        """Store vectors of one model, as float16. Texts that are gone meanwhile are skipped. Returns how many were stored."""
+        """Store vectors of one model, as float16. Texts that are gone meanwhile are skipped. Returns how many were
+        stored.
+        """
         if not items:
             return 0
         dim = len(items[0][1])
@@ -218,7 +223,9 @@ class SqliteTx:
         return stored
 
     def drop_vectors(self, model: str, limit: int) -> int:
-        """Delete up to `limit` vectors of a model; fewer than `limit` means that none is left. Its number is never given to another."""
+        """Delete up to `limit` vectors of a model; fewer than `limit` means that none is left. Its number is never
+        given to another.
+        """
         m = self.db.execute("SELECT m FROM models WHERE name=?", (model,)).get
         if m is None:
             return 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from memos.errors import Conflict, NotFound
 from memos.memory.ids import id_from_bytes, id_to_bytes
@@ -25,7 +25,7 @@ def undo_last(tx: SqliteTx, id: str) -> list[Memory]:
     ).get
     if change is None:
         raise NotFound(f"memory {id} does not exist in this cube")
-    touched = tx.db.execute(
+    touched: list[Any] = tx.db.execute(
         "SELECT id, min(version), max(version) FROM memories WHERE change=? GROUP BY id ORDER BY min(n)", (change,)
     ).fetchall()
     out = []

@@ -1,5 +1,7 @@
-"""The one writer of an open cube file: a thread that takes all waiting changes, runs each in a savepoint of one transaction,
-commits once, and only then answers (group commit). Guards law 2: answered means on disk, in the file that lies at the path."""
+"""The one writer of an open cube file: a thread that takes all waiting changes, runs each in a savepoint of one
+transaction, commits once, and only then answers (group commit). Guards law 2: answered means on disk, in the file
+that lies at the path.
+"""
 
 from __future__ import annotations
 
@@ -22,6 +24,9 @@ from memos.storage.sqlite.tx import SqliteTx, clock
 
 MAX_GROUP = 512
 IDLE_SECONDS = 5.0
+
+
+_FATAL = (apsw.FullError, apsw.IOError, apsw.CorruptError, apsw.ReadOnlyError)  # SQLite may have rolled back on its own
 
 
 @dataclass(slots=True)
@@ -62,7 +67,7 @@ class Writer:
                 raise StorageError(f"{self._path} is closed; open the cube again")
             self._jobs.put(job)
             if self._thread is None:
-                self._thread = threading.Thread(target=self._run, name=f"memos-writer-{self._path.name}", daemon=True)
+                self._thread = threading.Thread(target=self._serve, name=f"memos-writer-{self._path.name}", daemon=True)
                 self._thread.start()
         return job.future
 
@@ -78,7 +83,7 @@ class Writer:
             self._db.close()
             self._db = None
 
-    def _run(self) -> None:
+    def _serve(self) -> None:
         while True:
             try:
                 waiting = [self._jobs.get(timeout=IDLE_SECONDS)]
@@ -117,6 +122,7 @@ class Writer:
 
     def _connection(self) -> apsw.Connection:
         if self._db is None:
+            check_same(self._path, self._opened)  # the log of a replaced file must not meet the new one
             self._db = connect(self._path, durability=self._durability, create=False)
             self._terms = TermDictionary(self._db)
         return self._db
@@ -143,9 +149,15 @@ class Writer:
                 self._data_version = version
             now = clock(db, self._last_us)
             self._last_us = now + len(group) - 1
-            done: list[tuple[_Job, Any]] = []
-            for i, job in enumerate(group):
-                self._run_in_savepoint(db, job, now + i, done)
+            try:
+                done = [(job, self._run(db, job, now + i)) for i, job in enumerate(group)]
+            except _FATAL:
+                raise
+            except BaseException:  # one change is bad: start again, each in a savepoint, so that only it fails
+                self._terms.forget()
+                db.execute("ROLLBACK")
+                db.execute("BEGIN IMMEDIATE")
+                done = self._run_apart(db, group, now)
             db.execute("COMMIT")
             self.commits += 1
             check_same(self._path, self._opened)  # what went into a file that was deleted meanwhile is not acknowledged
@@ -157,18 +169,24 @@ class Writer:
         for job, result in done:
             job.future.set_result(result)
 
-    def _run_in_savepoint(self, db: apsw.Connection, job: _Job, now_us: int, done: list[tuple[_Job, Any]]) -> None:
+    def _run(self, db: apsw.Connection, job: _Job, now_us: int) -> Any:
         assert self._terms is not None and job.change is not None
-        db.execute("SAVEPOINT one")
-        try:
-            result = job.fn(SqliteTx(db, self._terms, now_us, job.change))
-        except (apsw.FullError, apsw.IOError, apsw.CorruptError, apsw.ReadOnlyError):
-            raise  # the whole group fails: SQLite may have rolled back on its own
-        except BaseException as e:
-            db.execute("ROLLBACK TO one")
-            db.execute("RELEASE one")
-            self._terms.forget()
-            job.future.set_exception(e)
-        else:
-            db.execute("RELEASE one")
-            done.append((job, result))
+        return job.fn(SqliteTx(db, self._terms, now_us, job.change))
+
+    def _run_apart(self, db: apsw.Connection, group: list[_Job], now_us: int) -> list[tuple[_Job, Any]]:
+        assert self._terms is not None
+        done = []
+        for i, job in enumerate(group):
+            db.execute("SAVEPOINT one")
+            try:
+                result = self._run(db, job, now_us + i)
+            except _FATAL:
+                raise
+            except BaseException as e:
+                db.execute("ROLLBACK TO one; RELEASE one")
+                self._terms.forget()
+                job.future.set_exception(e)
+            else:
+                db.execute("RELEASE one")
+                done.append((job, result))
+        return done

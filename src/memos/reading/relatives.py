@@ -1,0 +1,178 @@
+"""Relatives and pets: what they are called, that they died, and whose verb comes next ("my dog Rex …")."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from memos.memory.model import Kind
+from memos.reading import english
+from memos.reading.finding import Finding
+from memos.reading.scene import Scene
+from memos.reading.value import Place, Value
+from memos.reading.values import read
+from memos.reading.wording import sentence
+from memos.text.name_lists import GIVEN, NOT_NAMES
+
+_KIN = re.compile(
+    r"(?:(?:own|late|dear|dearest|beloved|older|younger|elder|little|big|baby|best|good|close|old|oldest"
+    r"|youngest|eldest|only|new|lovely|sweet|twin|first|second"
+    r"|late|future|middle|adopted|ex|former|current|childhood|furry) )*(?P<kin>"
+    + "|".join(sorted(english.KIN, key=len, reverse=True))
+    + r")(?![\w-])",
+    re.IGNORECASE,
+)
+_EX = re.compile(r"\b(?:ex|former|late|future)\b", re.IGNORECASE)
+_NAME = r"[A-ZÀ-Þ][\w'’-]*(?: [A-ZÀ-Þ][\w'’-]*)?"
+_IS_CALLED = re.compile(
+    rf"(?:['’]s name(?: is|['’]s| was)| is (?:called|named)|,? (?:who is |who's )?(?:called|named)) (?={_NAME})"
+)
+_APPOSITION = re.compile(rf",? (?P<n>{_NAME})(?=,? [a-z]|,|\.|!|$|['’])")
+_IS_NAME = re.compile(rf" is (?P<n>{_NAME})(?=\s*(?:[.,;!\n]|$| and\b))")
+_DIED = re.compile(
+    r",?(?: has| just| sadly| recently)* (?:died|passed away|passed(?= (?:on|last|this|yesterday|in|away)\b)"
+    r"|was put down|has passed)\b"
+)
+_MANY = re.compile(
+    r"(?:\w+ )?(?P<kin>kids|children|sons|daughters|dogs|cats|puppies|kittens|brothers|sisters|parents|friends)"
+    rf"(?:,? (?:who are )?(?:are )?(?:called|named)|['’] names are| are)?,? (?={_NAME}(?:, | and | & ){_NAME})"
+)
+_MANY_OF = {
+    "kids": "child",
+    "children": "child",
+    "sons": "child",
+    "daughters": "child",
+    "brothers": "sibling",
+    "sisters": "sibling",
+    "parents": "parent",
+    "friends": "friend",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Relative:
+    """A relative or pet spoken of: how findings name it, what was learned on the way, and where its verb begins."""
+
+    key: str
+    who: str
+    single: bool
+    findings: tuple[Finding, ...]
+    at: int | None
+
+
+def relative(scene: Scene, match: re.Match[str], end: int) -> Relative | None:
+    """The relative that "my …" speaks of, or None where it speaks of something else."""
+    text, at = scene.text, match.end() + 1
+    many = _MANY.match(text, at, end)
+    if many:
+        attribute = _MANY_OF.get(many["kin"].lower(), "pet")
+        found = [
+            _named(scene, attribute, many["kin"], v, match.start()) for v in read("names", Place(text, many.end(), end))
+        ]
+        return Relative("", "", False, tuple(found), None) if found else None
+    kin = _KIN.match(text, at, end)
+    if kin is None:
+        return None
+    noun, attribute = text[at : kin.end()], english.KIN[kin["kin"].lower()]
+    if _EX.search(noun):
+        return Relative("", "", False, (), None)
+    after, named = _name_after(text, kin.end(), end)
+    findings: list[Finding] = []
+    name = ""
+    if named is not None:
+        name = text[named.start : named.end]
+        findings.append(_named(scene, attribute, noun, named, match.start()))
+    gone = _DIED.match(text, after, end)
+    if gone:
+        findings = [_died(scene, attribute, noun, named or Value(at, kin.end()), match.start(), gone.end())]
+        return Relative("", "", False, tuple(findings), None)
+    known = " ".join(noun.lower().split())
+    label = f"{known} {name}".strip() if name and attribute != "pet" else name or known
+    key = f"{scene.subject}'s {label}"
+    who = f"{scene.who}'s {known} {name}".strip()
+    if text[after : after + 2] in ("'s", "’s") or text[after : after + 1] not in (" ", ","):
+        return Relative(key, who, False, tuple(findings), None)
+    if text[after : after + 1] == ",":
+        after = after + 1 if name else end
+    return Relative(
+        key,
+        who,
+        kin["kin"].lower() in english.SINGLE_KIN or bool(name),
+        tuple(findings),
+        after if after < end else None,
+    )
+
+
+def named_relative(scene: Scene, match: re.Match[str], end: int) -> Iterator[Finding]:
+    """The name of a relative mentioned anywhere in a statement: "a gift for my sister Eva"."""
+    if match[0].lower() not in ("my", "our"):
+        return
+    kin = _KIN.match(scene.text, match.end() + 1, end)
+    if kin is None or _EX.search(kin[0]):
+        return
+    named = re.compile(rf" (?P<n>{_NAME})(?=[\s,.!?;:'’)]|$)").match(scene.text, kin.end(), end)
+    if named is None or named["n"].split()[0] not in GIVEN:
+        return
+    for value in read("name", Place(scene.text, named.start("n"), named.end("n"))):
+        yield _named(scene, english.KIN[kin["kin"].lower()], kin[0], value, match.start())
+
+
+def _name_after(text: str, at: int, end: int) -> tuple[int, Value | None]:
+    """The name that follows a relative, and where the sentence goes on."""
+    called = _IS_CALLED.match(text, at, end)
+    if called:
+        found = read("name", Place(text, called.end(), end))
+        return (found[0].end, found[0]) if found else (at, None)
+    for pattern in (_APPOSITION, _IS_NAME):
+        match = pattern.match(text, at, end)
+        if match is None:
+            continue
+        word = match["n"].split()[0]
+        if (
+            word in NOT_NAMES
+            or (pattern is _IS_NAME and word not in GIVEN)
+            or (match[0][0] == "," and word not in GIVEN)
+        ):
+            continue
+        found = read("name", Place(text, match.start("n"), match.end("n")))
+        if found:
+            return found[0].end, found[0]
+    return at, None
+
+
+def _named(scene: Scene, attribute: str, noun: str, value: Value, start: int) -> Finding:
+    name = scene.text[value.start : value.end]
+    single = {"kids": "child", "children": "child", "puppies": "puppy"}.get(
+        noun.lower(), noun.rstrip("s") if noun.lower().endswith("s") and noun.lower() not in ("boss",) else noun
+    )
+    return scene.finding(
+        Kind.PROFILE,
+        sentence(scene.who, f"has a {_article_free(single)} named {name}"),
+        attribute,
+        (value.start, value.end),
+        (start, value.end),
+        single=attribute == "spouse",
+        confidence=0.9,
+    )
+
+
+def _article_free(noun: str) -> str:
+    return re.sub(r"^(?:own|dear|dearest|beloved|lovely|sweet|furry) ", "", noun.lower())
+
+
+def _died(scene: Scene, attribute: str, noun: str, value: Value, start: int, end: int) -> Finding:
+    mention = next(iter(scene.dates_in(end, min(len(scene.text), end + 40))), None)
+    return scene.finding(
+        Kind.PROFILE,
+        sentence(
+            f"{scene.who}'s {noun.lower()}",
+            f"{scene.text[value.start : value.end] if value.start > start + len(noun) + 2 else ''} died".strip(),
+        ),
+        attribute,
+        (value.start, value.end),
+        (start, mention.end if mention else end),
+        confidence=0.9,
+        valid=(None, mention.from_ if mention else scene.now),
+        ended=True,
+    )

@@ -1,0 +1,33 @@
+"""Regular expressions that are compiled when first used: tables of hundreds of patterns must not slow down an import."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+
+
+class LazyPattern:
+    """A pattern with the methods of `re.Pattern` that tables need; compiled on the first call."""
+
+    def __init__(self, source: str, flags: int = 0) -> None:
+        self.source = source
+        self.flags = flags
+
+    @cached_property
+    def compiled(self) -> re.Pattern[str]:
+        """The compiled pattern."""
+        return re.compile(self.source, self.flags)
+
+    @property
+    def groupindex(self) -> Mapping[str, int]:
+        """The numbers of the named groups."""
+        return self.compiled.groupindex
+
+    def match(self, text: str, start: int, end: int) -> re.Match[str] | None:
+        """As `re.Pattern.match`."""
+        return self.compiled.match(text, start, end)
+
+    def finditer(self, text: str) -> Iterator[re.Match[str]]:
+        """As `re.Pattern.finditer`."""
+        return self.compiled.finditer(text)
