@@ -111,11 +111,11 @@ def test_commitments_are_due() -> None:
 
 
 def test_events_need_a_past_date() -> None:
-    found = [f for f in read_message(say("I went to a support group yesterday.", name="Ann")) if f.kind is Kind.EVENT]
+    found = [f for f in read_message(say("I went to a chess club yesterday.", name="Ann")) if f.kind is Kind.EVENT]
     assert [(f.text, f.valid_from) for f in found] == [
-        ("Ann went to a support group yesterday (2024-05-07).", datetime(2024, 5, 7, tzinfo=UTC))
+        ("Ann went to a chess club yesterday (2024-05-07).", datetime(2024, 5, 7, tzinfo=UTC))
     ]
-    assert not [f for f in read_message(say("I went to a support group.")) if f.kind is Kind.EVENT]
+    assert not [f for f in read_message(say("I went to a chess club.")) if f.kind is Kind.EVENT]
     assert not [f for f in read_message(say("I didn't go there yesterday.")) if f.kind is Kind.EVENT]
 
 

@@ -118,7 +118,7 @@ async def with_facts(hits: list[Hit], cubes: Mapping[str, CubeStore]) -> list[Hi
             continue
         links = await store.neighbors(mine, types=(EdgeType.DERIVED_FROM,), direction="in", limit=10_000)
         found = await store.get(list({link.edge.src for link in links}), View(statuses=ANY_STATUS)) if links else []
-        by_id = {m.id: m for m in found if m.kind is not Kind.ENTITY}
+        by_id = {m.id: m for m in found if m.kind not in (Kind.ENTITY, Kind.EVENT)}
         for link in links:
             if link.edge.src in by_id:
                 derived.setdefault(link.edge.dst, []).append(by_id[link.edge.src])
@@ -126,6 +126,34 @@ async def with_facts(hits: list[Hit], cubes: Mapping[str, CubeStore]) -> list[Hi
     for hit in hits:
         told = derived.get(hit.id, [])
         current = tuple(m for m in told if m.status is Status.ACTIVE)
-        stale = bool(told) and not current and any(m.status is Status.SUPERSEDED for m in told)
+        stale = bool(told) and not current and any(_replaced(m) for m in told)
         out.append(replace(hit, facts=current, stale=hit.stale or stale))
+    return out
+
+
+def _replaced(m: Memory) -> bool:
+    """Whether something newer took a fact's place; what was said of the past ("until 2019") still holds."""
+    return m.status is Status.SUPERSEDED and not m.body.get("past")
+
+
+async def by_evidence(hits: list[Hit], cubes: Mapping[str, CubeStore], view: View) -> list[Hit]:
+    """Show a derived memory by the raw record it rests on, where that is visible; several from one record are one hit."""
+    shown = {(h.cube, h.id) for h in hits}
+    wanted = {(h.cube, h.memory.sources[-1].memory_id) for h in hits if h.memory.layer is Layer.DERIVED and h.memory.sources}
+    found: dict[tuple[str, str], Memory] = {}
+    for name, store in cubes.items():
+        ids = [i for cube, i in wanted if cube == name and i is not None and (cube, i) not in shown]
+        found |= {(name, m.id): m for m in (await store.get(ids, view) if ids else [])}
+    out: list[Hit] = []
+    at: dict[tuple[str, str], int] = {}
+    for hit in hits:
+        source = hit.memory.sources[-1].memory_id if hit.memory.layer is Layer.DERIVED and hit.memory.sources else None
+        record = found.get((hit.cube, source)) if source is not None else None
+        if record is None:
+            out.append(hit)
+        elif (place := at.get((hit.cube, record.id))) is not None:
+            out[place] = replace(out[place], also=(*out[place].also, hit.id))
+        else:
+            at[hit.cube, record.id] = len(out)
+            out.append(replace(hit, memory=record, text=record.text, also=(*hit.also, hit.id), stale=False))
     return out

@@ -22,7 +22,7 @@ from memos.models.embed import Embedder
 from memos.models.rerank import Reranker
 from memos.recall import pack as packing
 from memos.recall.ask import Ask, Trace
-from memos.recall.collect import Candidates, Collector, with_facts
+from memos.recall.collect import Candidates, Collector, by_evidence, with_facts
 from memos.recall.rank import Ranking, rank
 from memos.recall.understand import Question, understand
 from memos.storage.ports import CubeStore, Pool, Probe
@@ -188,9 +188,12 @@ class Recall:
             if len(collector.hits) >= ask.limit or done >= total:
                 break
             wanted = min(total, done * 2)
-        hits = [replace(h, rank=i + 1) for i, h in enumerate(collector.hits[: ask.limit])]
+        hits = collector.hits[: ask.limit]
         if ask.merge_facts:
+            if ask.where is None:
+                hits = await by_evidence(hits, found.cubes, ask.view)
             hits = await with_facts(hits, found.cubes)
+        hits = [replace(h, rank=i + 1) for i, h in enumerate(hits)]
         terms = frozenset(question.terms)
         return [packing.with_passage(h, terms) for h in hits]
 
