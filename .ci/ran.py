@@ -15,11 +15,13 @@ def main(report: str, folder: str) -> int:
     skipped = 0
     for case in ElementTree.parse(report).iter("testcase"):
         if case.find("skipped") is None:
-            ran[case.get("file", "")] += 1
+            ran[case.get("classname", "")] += 1
         else:
             skipped += 1
-    silent = [str(f) for f in sorted(Path(folder).rglob("test_*.py")) if not ran[f.as_posix()]]
-    print(f"{sum(ran.values())} tests ran in {len(ran)} files, {skipped} were skipped")
+    # By class name, which starts with the module: tests of a conformance class run in the file that inherits it.
+    files = {file: ".".join(file.with_suffix("").parts) for file in sorted(Path(folder).rglob("test_*.py"))}
+    silent = [f for f, module in files.items() if not any(f"{name}.".startswith(f"{module}.") for name in ran)]
+    print(f"{sum(ran.values())} tests ran from {len(files)} files, {skipped} were skipped")
     for file in silent:
         print(f"no test of {file} ran", file=sys.stderr)
     return 1 if silent or not ran else 0

@@ -135,6 +135,10 @@ class Background:
                 if await store.meta(MODEL_KEY) != stamp:
                     await store.set_meta(MODEL_KEY, stamp)
                 self._complete.add(key)
+                self._former.pop(key, None)
+                for former in await store.vector_models():
+                    if former != model:  # searches use the new one from here on
+                        log.info("vectors_dropped", model=former, vectors=await store.drop_vectors(former))
 
     @staticmethod
     def _lock(table: dict[str, asyncio.Lock], store: SqliteCube) -> asyncio.Lock:

@@ -32,6 +32,7 @@ from memos.reading.traces import Record, to_records
 from memos.recall.ask import Ask
 from memos.recall.engine import Recall
 from memos.recall.explain import explain
+from memos.recall.recipe import DEFAULT, Recipe
 from memos.results import Added, AddResult, DeleteResult, Stats
 from memos.settings import Settings
 from memos.storage.ports import ANY_STATUS, Change, CubeInfo, Direction, Link, Page, View, WriteTx
@@ -235,6 +236,7 @@ class AsyncMemOS:
         reference_time: When = None,
         threshold: float = 0.0,
         include_superseded: bool = False,
+        recipe: Recipe | None = None,
     ) -> SearchResult:
         """Find what answers `query`, in one cube or several, ranked together.
 
@@ -255,6 +257,7 @@ class AsyncMemOS:
             now=self._time(reference_time),
             zone=self.settings.timezone,
             merge_facts=kinds is None,
+            recipe=recipe or DEFAULT,
         )
         parts = self._parts()
         async with contextlib.AsyncExitStack() as stack:

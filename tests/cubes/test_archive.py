@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import json
 import stat
+import threading
 import zipfile
 from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
@@ -539,6 +541,26 @@ async def test_a_name_taken_during_the_import_leaves_nothing_behind(
     before = home.files()
     with pytest.raises(InvalidInput, match="exists already"):
         await home.restore(path, "copy")
+    assert home.files() == before
+
+
+async def test_a_cancelled_import_leaves_nothing(home: Home) -> None:
+    path, _ = await home.export()
+    before = home.files()
+    started, go_on = threading.Event(), threading.Event()
+
+    def hold(*_: object) -> None:
+        started.set()
+        go_on.wait(10)
+
+    task = asyncio.create_task(archive.restore(path, "copy", "bo", home.registry, home.pool, progress=hold))
+    await asyncio.to_thread(started.wait, 10)
+    task.cancel()
+    await asyncio.sleep(0)
+    go_on.set()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert home.registry.find("copy") is None
     assert home.files() == before
 
 

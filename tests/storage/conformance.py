@@ -40,6 +40,7 @@ class RegistryConformance:
         )
         assert registry.find("work") == first
         assert registry.find("other") is None
+        assert registry.path(first).exists()
 
     def test_a_location_says_nothing_of_the_name(self, registry: Any) -> None:
         for name in ("../../etc/passwd", "a/b", "CON", "ü" * 256, "x.cube", "'; DROP TABLE cubes; --"):

@@ -1,0 +1,1 @@
+"""Reproducible measurements: recall, speed, durability. See `python -m memos.bench --help`."""

@@ -7,11 +7,10 @@ characters of the hit as it is shown: date, speaker, text).
 from __future__ import annotations
 
 import statistics
-import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC
 
 from memos.bench.locomo import Conversation, Item
@@ -65,47 +64,63 @@ def score(hits: Sequence[Hit], item: Item, history_tokens: int) -> dict[str, flo
     return out
 
 
-async def run(
+async def fill(
+    memos: AsyncMemOS, conversations: Sequence[Conversation], *, pooled: bool, progress: Callable[[str], None] = lambda _: None
+) -> None:
+    """Add the conversations, each to its own cube or all to one, and wait until they are digested and embedded."""
+    for c in conversations:
+        user = _cube_of(c, pooled)
+        for session, messages in c.sessions:
+            marked = [m | {"message_id": f"{c.name}/{m['message_id']}"} for m in messages]
+            await memos.add(marked, user=user, session=f"{c.name}/{session}")
+        await memos.flush(user=user)
+        progress(f"added {c.name}")
+
+
+async def ask_all(
+    memos: AsyncMemOS,
     conversations: Sequence[Conversation],
     *,
-    embedder: str = "default",
     pooled: bool = False,
     recipe: Recipe = DEFAULT,
-    progress: Callable[[str], None] = lambda _: None,
-    misses: list[tuple[str, Item, list[Hit]]] | None = None,
-) -> tuple[dict[str, Scores], list[float]]:
-    """Add the conversations (each to its own cube, or all to one), ask every question of categories 1 to 4, and score.
-
-    Returns scores per category and `all`, and the seconds each search took.
-    """
+    seconds: list[float] | None = None,
+) -> dict[str, Scores]:
+    """Ask every question of categories 1 to 4 and score the first 100 hits; scores per category and for `all`."""
     totals: dict[str, Scores] = defaultdict(Scores)
-    seconds: list[float] = []
-    with tempfile.TemporaryDirectory() as home:
-        async with AsyncMemOS(home, embedder=embedder, background=False, durability="normal") as memos:
-            for c in conversations:
-                user = "all" if pooled else c.name
-                for session, messages in c.sessions:
-                    marked = [m | {"message_id": f"{c.name}/{m['message_id']}"} for m in messages]
-                    await memos.add(marked, user=user, session=f"{c.name}/{session}")
-                progress(f"added {c.name}")
-                await memos.flush(user=user)
-                progress(f"embedded {c.name}")
-            for c in conversations:
-                user = "all" if pooled else c.name
-                for item in c.items:
-                    if item.category == "adversarial":
-                        continue
-                    full = Item(item.question, tuple(f"{c.name}/{e}" for e in item.evidence), item.category)
-                    start = time.perf_counter()
-                    result = await memos.search(item.question, user=user, limit=100)
-                    seconds.append(time.perf_counter() - start)
-                    figures = score(result.hits, full, result.history_tokens)
-                    for group in (item.category, "all"):
-                        totals[group].add(figures)
-                    if misses is not None and figures["@20"] < 1:
-                        misses.append((c.name, full, list(result.hits)))
-                progress(f"asked {c.name}")
-    return totals, seconds
+    for c in conversations:
+        for item in c.items:
+            if item.category == "adversarial":
+                continue
+            start = time.perf_counter()
+            result = await memos.search(item.question, user=_cube_of(c, pooled), limit=100, recipe=recipe)
+            if seconds is not None:
+                seconds.append(time.perf_counter() - start)
+            evidence = tuple(f"{c.name}/{e}" for e in item.evidence)
+            figures = score(result.hits, Item(item.question, evidence, item.category), result.history_tokens)
+            for group in (item.category, "all"):
+                totals[group].add(figures)
+    return totals
+
+
+def ablations() -> dict[str, Recipe]:
+    """The recipe, and the recipe with each part taken out."""
+    out = {"full": DEFAULT}
+    for gone in (("lexical",), ("session",), ("dense", "dense_window"), ("speaker",), ("date",), ("question",), ("length",),
+                 ("time_word",), ("name", "name_asked"), ("question", "length", "time_word", "name", "name_asked")):  # fmt: skip
+        weights = {k: (0.0 if k in gone else w) for k, w in DEFAULT.weights.items()}
+        out["without " + ", ".join(gone)] = replace(DEFAULT, weights=weights)
+    return out
+
+
+def _cube_of(c: Conversation, pooled: bool) -> str:
+    return "all" if pooled else c.name
+
+
+def ablation_table(results: dict[str, dict[str, Scores]]) -> str:
+    """A Markdown table of each variant's recall over all questions."""
+    names = ("@10", "@20", "@50", "all@20", "<1000t")
+    rows = [f"| {name} | " + " | ".join(f"{t['all'].mean(n):.3f}" for n in names) + " |" for name, t in results.items()]
+    return "\n".join([f"| recipe | {' | '.join(names)} |", "|" + "---|" * (len(names) + 1), *rows])
 
 
 def table(totals: dict[str, Scores]) -> str:

@@ -91,14 +91,16 @@ async def restore(
     """
     check_name(name, "cube")
     target = registry.new_file()
-    manifest, report = await asyncio.to_thread(_build, path, name, target, progress or _silent)
+    building = asyncio.ensure_future(asyncio.to_thread(_build, path, name, target, progress or _silent))
     try:
+        manifest, report = await asyncio.shield(building)
         found, new = registry.create(name, user, manifest.info, file=target.name)
         if not new:
             raise InvalidInput(f"a cube named {name!r} exists already; import under another name")
         async with pool.use(found):
             return report
     except BaseException:
+        await asyncio.gather(building, return_exceptions=True)  # a thread cannot be cancelled, only waited for
         known = registry.find(name)
         if known is not None and known.location == target.name:
             await pool.remove(known)

@@ -85,7 +85,7 @@ class CubePool:
                 path = self._registry.path(info)
                 loop = asyncio.get_running_loop()
                 cube = await loop.run_in_executor(
-                    None, lambda: SqliteCube.open(path, durability=self._settings.durability)
+                    None, lambda: SqliteCube.open(path, durability=self._settings.durability, create=False)
                 )
                 entry = self._open[info.location] = _Entry(cube)
         self._opening.pop(info.location, None)

@@ -109,15 +109,20 @@ class Collector:
         return {name: round(share, 4) for name, share in shares.items() if share}
 
 
-async def with_facts(hits: list[Hit], cubes: Mapping[str, CubeStore]) -> list[Hit]:
-    """Give each raw hit the current facts it is evidence of, and mark it stale when all it told was replaced."""
+async def with_facts(hits: list[Hit], cubes: Mapping[str, CubeStore], view: View) -> list[Hit]:
+    """Give each raw hit the facts it is evidence of that hold in the view (now, or as of then), and mark it stale when
+    all it told was replaced by then.
+    """
     derived: dict[str, list[Memory]] = {}
+    holding: set[str] = set()
     for name, store in cubes.items():
         mine = [h.id for h in hits if h.cube == name]
         if not mine:
             continue
         links = await store.neighbors(mine, types=(EdgeType.DERIVED_FROM,), direction="in", limit=10_000)
-        found = await store.get(list({link.edge.src for link in links}), View(statuses=ANY_STATUS)) if links else []
+        ids = list({link.edge.src for link in links})
+        found = await store.get(ids, replace(view, as_of=None, statuses=ANY_STATUS)) if ids else []
+        holding |= {m.id for m in await store.get(ids, replace(view, statuses=None))} if ids else set()
         by_id = {m.id: m for m in found if m.kind not in (Kind.ENTITY, Kind.EVENT)}
         for link in links:
             if link.edge.src in by_id:
@@ -125,7 +130,7 @@ async def with_facts(hits: list[Hit], cubes: Mapping[str, CubeStore]) -> list[Hi
     out = []
     for hit in hits:
         told = derived.get(hit.id, [])
-        current = tuple(m for m in told if m.status is Status.ACTIVE)
+        current = tuple(m for m in told if m.id in holding)
         stale = bool(told) and not current and any(_replaced(m) for m in told)
         out.append(replace(hit, facts=current, stale=hit.stale or stale))
     return out

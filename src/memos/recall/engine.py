@@ -192,7 +192,7 @@ class Recall:
         if ask.merge_facts:
             if ask.where is None:
                 hits = await by_evidence(hits, found.cubes, ask.view)
-            hits = await with_facts(hits, found.cubes)
+            hits = await with_facts(hits, found.cubes, ask.view)
         hits = [replace(h, rank=i + 1) for i, h in enumerate(hits)]
         terms = frozenset(question.terms)
         return [packing.with_passage(h, terms) for h in hits]

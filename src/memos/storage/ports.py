@@ -379,6 +379,10 @@ class CubeStore(Protocol):
         """How many current texts have no vector of this model."""
         ...
 
+    async def vector_models(self) -> tuple[str, ...]:
+        """The models of which there are vectors."""
+        ...
+
     async def drop_vectors(self, model: str) -> int:
         """Delete every vector of a model, in bounded changes; returns how many there were."""
         ...

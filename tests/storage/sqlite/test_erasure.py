@@ -285,3 +285,12 @@ def test_erasing_is_done_on_one_connection_alone(tmp_path: Path) -> None:
     assert purging.erase(db, vacuum=True)
     assert not purging.erase(db, vacuum=False)
     db.close()
+
+
+@pytest.mark.parametrize("durability", ["full", "normal"])
+def test_every_connection_overwrites_what_it_deletes(tmp_path: Path, durability: Any) -> None:
+    db = connect(tmp_path / "x.db", durability=durability)
+    pragmas = {p: db.execute(f"PRAGMA {p}").get for p in ("secure_delete", "journal_mode", "synchronous", "temp_store", "mmap_size")}
+    wanted = {"secure_delete": 1, "journal_mode": "wal", "synchronous": 2 if durability == "full" else 1, "temp_store": 2, "mmap_size": 0}
+    assert pragmas == wanted
+    db.close()

@@ -30,6 +30,7 @@ from memos.storage.ports import Probe, Purged
 from memos.storage.sqlite import connect as connecting
 from memos.storage.sqlite.cube import SqliteCube
 from memos.storage.sqlite.registry import SqliteRegistry
+from memos.system import AsyncMemOS
 
 ROOT = hasattr(os, "geteuid") and os.geteuid() == 0
 
@@ -265,6 +266,21 @@ async def test_a_missing_file_is_not_made_anew_unless_asked(tmp_path: Path) -> N
         SqliteCube.open(tmp_path / "file" / "a.cube")
     with pytest.raises(StorageError):
         SqliteCube.open(tmp_path)
+
+
+async def test_the_lost_file_of_a_cube_is_an_error_and_not_an_empty_cube(tmp_path: Path) -> None:
+    async with AsyncMemOS(tmp_path, embedder="none", background=False) as memos:
+        await memos.add("tea in oslo", user="ann")
+        assert len((await memos.search("tea", user="ann")).hits) == 1
+        await memos.create_cube("never used", user="ann")
+    for file in (tmp_path / "cubes").iterdir():
+        if file.stat().st_size:
+            file.rename(tmp_path / "elsewhere")
+    async with AsyncMemOS(tmp_path, embedder="none", background=False) as memos:
+        for call in (memos.add("milk", user="ann"), memos.search("tea", user="ann"), memos.list(user="ann")):
+            with pytest.raises(StorageError, match="does not exist"):
+                await call
+        assert (await memos.list(user="ann", cube="never used")).items == ()
 
 
 async def test_damaged_pages_are_reported_and_do_not_end_the_process(tmp_path: Path) -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import weakref
-from collections import deque
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
@@ -16,7 +16,8 @@ class LoopBridge:
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
-        self._ready: deque[tuple[asyncio.Future[Any], Future[Any]]] = deque()
+        self._lock = threading.Lock()
+        self._ready: list[tuple[asyncio.Future[Any], Future[Any]]] = []
 
     async def wait(self, answer: Future[T]) -> T:
         """The result of a thread future. Cancelling the wait does not cancel the work."""
@@ -25,13 +26,16 @@ class LoopBridge:
         return await waiter
 
     def _arrived(self, waiter: asyncio.Future[Any], answer: Future[Any]) -> None:
-        self._ready.append((waiter, answer))
-        if len(self._ready) == 1:  # whoever adds to an empty queue wakes the loop; a second wake-up would do no harm
+        with self._lock:  # several writer threads answer one loop: exactly the first to add to an empty queue wakes it
+            first = not self._ready
+            self._ready.append((waiter, answer))
+        if first:
             self._loop.call_soon_threadsafe(self._deliver)
 
     def _deliver(self) -> None:
-        while self._ready:
-            waiter, answer = self._ready.popleft()
+        with self._lock:
+            ready, self._ready = self._ready, []
+        for waiter, answer in ready:
             if waiter.done():
                 continue
             error = answer.exception()

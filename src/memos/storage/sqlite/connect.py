@@ -115,7 +115,7 @@ def connect(
             db.execute(
                 f"PRAGMA synchronous={'FULL' if durability == 'full' else 'NORMAL'};"
                 "PRAGMA cache_size=-16000; PRAGMA temp_store=MEMORY; PRAGMA mmap_size=0; PRAGMA secure_delete=ON;"
-            )
+            ).fetchall()  # what follows a row runs only when the row is read
             install_functions(db)
         except BaseException:
             db.close()

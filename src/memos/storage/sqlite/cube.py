@@ -142,6 +142,10 @@ class SqliteCube:
             erased = False
         return replace(report, erased_from_disk=bool(erased))
 
+    async def vector_models(self) -> tuple[str, ...]:
+        """The models of which there are vectors."""
+        return await self._read(reads.vector_models)
+
     async def drop_vectors(self, model: str) -> int:
         """Delete every vector of a model, in changes of at most 2,000, so that other writers are not held up."""
         self._check_writable()

@@ -245,6 +245,12 @@ def count_pending_vectors(db: apsw.Connection, model: str, after: int) -> int:
     return int(db.execute(f"SELECT count(*) {_UNEMBEDDED}", (after, model)).get)
 
 
+def vector_models(db: apsw.Connection) -> tuple[str, ...]:
+    """The models of which there are vectors, oldest first."""
+    sql = "SELECT k.name FROM models k WHERE EXISTS(SELECT 1 FROM vectors v WHERE v.m=k.m) ORDER BY k.m"
+    return tuple(str(name) for (name,) in db.execute(sql))
+
+
 def newest(db: apsw.Connection) -> tuple[int, int]:
     """The highest row number, and the number of the last deletion."""
     sql = "SELECT (SELECT coalesce(max(n), 0) FROM memories), (SELECT coalesce(max(p), 0) FROM purges)"

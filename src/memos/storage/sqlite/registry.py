@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import threading
-import time
 import uuid
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -23,7 +23,6 @@ from memos.storage.sqlite.schema import CONTROL_APPLICATION_ID, CONTROL_MIGRATIO
 
 LEVELS = ("read", "write", "admin")
 MAX_NAME = 256
-KEPT_SECONDS = 1.0
 
 
 def check_name(name: str, what: str) -> str:
@@ -48,7 +47,8 @@ class SqliteRegistry:
         with typed_errors(folder):
             folder.mkdir(parents=True, exist_ok=True)
         self._lock = threading.Lock()
-        self._found: dict[str, tuple[float, CubeInfo]] = {}
+        self._found: dict[str, CubeInfo] = {}
+        self._version = -1
         self._db = connect(self._path, durability=durability)
         migrate(self._db, self._path, CONTROL_APPLICATION_ID, CONTROL_MIGRATIONS)
         self._opened = file_id(self._path)
@@ -61,40 +61,42 @@ class SqliteRegistry:
     def create(
         self, name: str, owner: str, info: Mapping[str, Any] | None = None, *, file: str | None = None
     ) -> tuple[CubeInfo, bool]:
-        """The cube of this name, created if there is none; the second value says whether it is new.
+        """The cube of this name, created with an empty file if there is none; the second value says whether it is new.
 
         `file`: a cube file that lies ready under a name of `new_file`.
         """
         check_name(name, "cube")
         check_name(owner, "owner")
         now = to_micros(utcnow())
+        mine = file or self.new_file().name
         with self._change() as db:
             db.execute("INSERT OR IGNORE INTO users(name, created_at) VALUES(?, ?)", (owner, now))
             db.execute(
                 "INSERT OR IGNORE INTO cubes(name, file, owner, created_at, info) VALUES(?, ?, ?, ?, ?)",
-                (name, file or self.new_file().name, owner, now, json.dumps(dict(info)) if info else None),
+                (name, mine, owner, now, json.dumps(dict(info)) if info else None),
             )
             new = db.changes() > 0
+            if new and file is None:
+                _make_empty(self.folder / "cubes" / mine)
         found = self.find(name)
         assert found is not None
         return found, new
 
     def find(self, name: str) -> CubeInfo | None:
-        """The cube of this name. An answer is kept for a second: what another process grants or revokes is seen by
-        then.
-        """
-        kept = self._found.get(name)
-        if kept is not None and kept[0] > time.monotonic():
-            return kept[1]
+        """The cube of this name. Asked at every call, so it is kept until anybody has changed the control file."""
         with self._lock, typed_errors(self._path):
+            version = int(self._db.execute("PRAGMA data_version").get)
+            if version != self._version or len(self._found) > 10_000:
+                self._found.clear()
+                self._version = version
+            if name in self._found:
+                return self._found[name]
             row = self._db.execute(
                 "SELECT name, owner, created_at, file, info FROM cubes WHERE name=? AND deleted_at IS NULL", (name,)
             ).fetchone()
             if row is None:
                 return None
-            if len(self._found) > 10_000:
-                self._found.clear()
-            self._found[name] = (time.monotonic() + KEPT_SECONDS, found := self._info(row))
+            found = self._found[name] = self._info(row)
             return found
 
     def list(self, user: str | None = None) -> list[CubeInfo]:
@@ -159,8 +161,21 @@ class SqliteRegistry:
             try:
                 check_same(self._path, self._opened)
                 yield db
+                self._found.clear()  # data_version tells of other connections only
                 db.execute("COMMIT")
             except BaseException:
                 if not db.get_autocommit():
                     db.execute("ROLLBACK")
                 raise
+
+
+def _make_empty(path: Path) -> None:
+    """The file of a new cube is there before the cube is: one that is missing later was lost, and is never made anew in silence."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.touch()
+    with contextlib.suppress(OSError):  # a folder cannot be synced everywhere
+        folder = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)

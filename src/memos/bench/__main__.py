@@ -1,0 +1,126 @@
+"""`python -m memos.bench`: the measurements that the documentation quotes, as Markdown, each with the command that made it."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import re
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from memos.bench import locomo, recall, speed
+from memos.errors import InvalidInput, MemosError
+from memos.system import AsyncMemOS
+
+COMMAND = "python -m memos.bench"
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Parse the arguments, measure, print, and put the tables into the documentation when asked."""
+    args = _parser().parse_args(argv)
+    try:
+        blocks = asyncio.run(_measure(args))
+    except MemosError as e:
+        print(f"bench: {e}", file=sys.stderr)
+        return 2
+    for name, text in blocks.items():
+        print(f"\n## {name}\n\n{text}")
+    for page in args.docs or ():
+        _write_into(page, blocks)
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    p = argparse.ArgumentParser(prog=COMMAND, description=__doc__)
+    p.add_argument("what", nargs="*", default=["writes", "speed"], help="recall, ablation, pooled, speed, writes (default: the last two)")
+    p.add_argument("--data", type=Path, help="folder of LoCoMo conversations (*.json), needed for recall, ablation and pooled")
+    p.add_argument("--only", default="", help="names of conversations, comma-separated")
+    p.add_argument("--embedder", default="default", help="embedder for the recall measurements")
+    p.add_argument("--size", type=int, action="append", help="messages in the cube for the speed measurement (default 10000 and 100000)")
+    p.add_argument("--work", type=Path, default=Path(".bench"), help="where generated cubes are kept between runs")
+    p.add_argument("--docs", type=Path, action="append", help="Markdown page whose <!-- bench:NAME --> blocks are filled")
+    return p
+
+
+async def _measure(args: argparse.Namespace) -> dict[str, str]:
+    blocks: dict[str, str] = {}
+    say: Callable[[str], None] = lambda s: print(s, file=sys.stderr, flush=True)  # noqa: E731
+    wanted = set(args.what)
+    if wanted & {"recall", "ablation", "pooled"}:
+        if args.data is None:
+            raise InvalidInput("name the folder of the LoCoMo conversations with --data; they do not ship with MemOS")
+        only = tuple(filter(None, args.only.split(",")))
+        conversations = list(locomo.load(args.data, only))
+        blocks |= await _recall(wanted, conversations, args, say)
+    if "speed" in wanted:
+        rows = [await _speed_row(args.work, size, say) for size in args.size or (10_000, 100_000)]
+        head = "| messages | p50 ms | p95 ms | first answer s | peak MB | bytes a message |\n|---|---|---|---|---|---|"
+        sizes = " ".join(f"--size {s}" for s in args.size or ())
+        blocks["speed"] = _block("\n".join([head, *rows]), f"speed {sizes}".strip())
+    if "writes" in wanted:
+        blocks["writes"] = _block(await _writes(), "writes")
+    return blocks
+
+
+async def _recall(
+    wanted: set[str], conversations: list[locomo.Conversation], args: argparse.Namespace, say: Callable[[str], None]
+) -> dict[str, str]:
+    blocks: dict[str, str] = {}
+    tail = f"--data DATA --embedder {args.embedder}" + (f" --only {args.only}" if args.only else "")
+    for pooled in (False, True):
+        if not ({"pooled"} if pooled else {"recall", "ablation"}) & wanted:
+            continue
+        with tempfile.TemporaryDirectory() as home:
+            async with AsyncMemOS(home, embedder=args.embedder, background=False, durability="normal") as memos:
+                await recall.fill(memos, conversations, pooled=pooled, progress=say)
+                if pooled or "recall" in wanted:
+                    seconds: list[float] = []
+                    totals = await recall.ask_all(memos, conversations, pooled=pooled, seconds=seconds)
+                    name = "pooled" if pooled else "recall"
+                    blocks[name] = _block(f"{recall.table(totals)}\n\nSearch: {recall.latency(seconds)}.", f"{name} {tail}")
+                if not pooled and "ablation" in wanted:
+                    results = {}
+                    for name, recipe in recall.ablations().items():
+                        results[name] = await recall.ask_all(memos, conversations, recipe=recipe)
+                        say(f"measured {name}")
+                    blocks["ablation"] = _block(recall.ablation_table(results), f"ablation {tail}")
+    return blocks
+
+
+async def _speed_row(work: Path, size: int, say: Callable[[str], None]) -> str:
+    home = work / f"speed-{size}"
+    await speed.fill(home, size, say)
+    latency, first, peak = await speed.search_latency(home)
+    disk = await speed.disk_per_memory(home)
+    return f"| {size:,} | {latency.p50:.1f} | {latency.p95:.1f} | {first:.2f} | {peak:,.0f} | {disk:,.0f} |"
+
+
+async def _writes() -> str:
+    rows = []
+    with tempfile.TemporaryDirectory() as home:
+        alone = await speed.one_by_one(Path(home))
+    for pause in (0.1, 0.0):
+        with tempfile.TemporaryDirectory() as home:
+            latency, rate = await speed.write_latency(Path(home), pause=pause, each=30 if pause else 100)
+        how = "each adds every 100 ms" if pause else "each adds as fast as it is answered"
+        rows.append(f"| 64, {how} | {latency.p50:.1f} | {latency.p99:.1f} | {rate:,.0f} | {rate / alone:.1f} × |")
+    head = "| writers | p50 ms | p99 ms | adds/s | against one writer |\n|---|---|---|---|---|"
+    return "\n".join([head, *rows, f"| 1, waiting for each | | | {alone:,.0f} | 1 × |"])
+
+
+def _block(table: str, command: str) -> str:
+    return f"{table}\n\n`{COMMAND} {command}` on {speed.cores()} cores."
+
+
+def _write_into(page: Path, blocks: dict[str, str]) -> None:
+    text = page.read_text(encoding="utf-8")
+    for name, block in blocks.items():
+        marked = re.compile(rf"(<!-- bench:{name} -->).*?(<!-- /bench -->)", re.DOTALL)
+        text = marked.sub(lambda m, block=block: f"{m[1]}\n{block}\n{m[2]}", text)  # type: ignore[misc]
+    page.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
