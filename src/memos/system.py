@@ -26,7 +26,7 @@ from memos.models.embed import Embedder
 from memos.models.factory import make_embedder, make_reranker
 from memos.models.rerank import Reranker
 from memos.organize.digest import TASK as DIGEST
-from memos.organize.forget import Selection, retract, retract_derived, select
+from memos.organize.forget import Selection, retract, retract_derived, select, undo
 from memos.reading.messages import parse_messages
 from memos.reading.traces import Record, to_records
 from memos.recall.ask import Ask
@@ -115,7 +115,8 @@ class AsyncMemOS:
         )
         parts = self._parts()
         async with self._cube(user, cube, "write") as (cube_info, store):
-            added = await store.write(lambda tx: _store(tx, records, derive), Change(actor=user, cause="add"))
+            named = idempotency_key is not None
+            added = await store.write(lambda tx: _store(tx, records, derive, named), Change(actor=user, cause="add"))
             if wait:
                 await parts.background.finish(store)
             elif self.settings.background:
@@ -216,7 +217,7 @@ class AsyncMemOS:
         now.
         """
         async with self._cube(user, cube, "write") as (_, store):
-            return await store.write(lambda tx: tx.undo(id), Change(actor=user, cause=f"undo {id}"))
+            return await store.write(lambda tx: undo(tx, id), Change(actor=user, cause=f"undo {id}"))
 
     # -- reading -----------------------------------------------------------------------------------------------
 
@@ -475,20 +476,29 @@ class _Parts:
         self.background = Background(self.cubes, self.embedder, settings.embedder)
 
 
-def _store(tx: WriteTx, records: Sequence[Record], derive: bool) -> list[Added]:
+def _store(tx: WriteTx, records: Sequence[Record], derive: bool, named: bool) -> list[Added]:
     out = []
     for record in records:
         known = tx.find_key(record.key) if record.key is not None else None
         if known is not None:
             memory = tx.get(known)
             assert memory is not None
-            out.append(Added(known, memory.text, False, tx.touch(known)))
-            continue
+            if not _said_anew(memory, record, named):
+                out.append(Added(known, memory.text, False, tx.touch(known)))
+                continue
         memory = tx.put(record.memory, "add", terms=record.terms, key=record.key)
         if derive:
             tx.mark(memory.id, DIGEST)
         out.append(Added(memory.id, memory.text, True, 1))
     return out
+
+
+def _said_anew(known: Memory, record: Record, named: bool) -> bool:
+    """Whether the same words are a new record: the one there was taken back or edited, and nothing says that this is a
+    repetition of that very message.
+    """
+    same_message = named or record.message.message_id is not None or record.message.time_given
+    return not same_message and (known.status is Status.RETRACTED or known.text != record.memory.text)
 
 
 def _existing(tx: WriteTx, id: str) -> Memory:

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from cli_helpers import Answer, Memos, strict
 from typer.testing import CliRunner, Result
 
 from memos.cli.main import app
-
-Memos = Callable[..., Result]
-Answer = Callable[..., Any]
 
 
 @pytest.fixture
@@ -46,12 +42,3 @@ def answer(memos: Memos) -> Answer:
         return strict(memos("--json", *args, **options).stdout)
 
     return run
-
-
-def strict(text: str) -> Any:
-    """The value of a JSON text; NaN and Infinity are not JSON."""
-
-    def refuse(constant: str) -> Any:
-        raise AssertionError(f"{constant} is not JSON")
-
-    return json.loads(text, parse_constant=refuse)

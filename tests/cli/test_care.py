@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from conftest import Answer, Memos
+from cli_helpers import Answer, Memos
 
 
 def test_cubes_are_made_listed_shared_and_deleted(memos: Memos, answer: Answer, home: Path) -> None:
@@ -113,3 +113,9 @@ def test_stats_count(memos: Memos, answer: Answer) -> None:
     memos("add", "one two three")
     assert answer("stats")["store"]["by_kind"]["trace"] == 1
     assert "per memory" in memos("stats").stdout
+
+
+def test_the_demo_answers_its_questions(answer: Answer, memos: Memos) -> None:
+    answers = answer("demo")["answers"]
+    assert len(answers) > 3
+    assert all(a["result"]["context"].startswith("<memos-context>") for a in answers if a["result"]["hits"])

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from conftest import Answer, Memos
+from cli_helpers import Answer, Memos
 
 CHAT = [
     {"role": "user", "name": "Mia", "content": "I moved from Oslo to Bergen.", "chat_time": "2025-03-01 10:00"},

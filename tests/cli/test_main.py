@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 import typer
-from conftest import Memos, strict
+from cli_helpers import Memos, strict
 from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from conftest import Answer, Memos
+from cli_helpers import Answer, Memos
 
 from memos.cli.memories import parse_chat
 

@@ -100,10 +100,12 @@ class Writes:
 
         assert await store.write(run)
 
-    async def test_a_key_finds_the_memory_it_was_first_put_under(self, store: CubeStore) -> None:
+    async def test_a_key_finds_the_memory_that_was_last_put_under_it(self, store: CubeStore) -> None:
         first, second = trace("a"), trace("b")
-        await store.write(lambda tx: [tx.put(first, key=b"\x00k"), tx.put(second, key=b"\x00k")])
+        await store.write(lambda tx: tx.put(first, key=b"\x00k"))
         assert await store.write(lambda tx: (tx.find_key(b"\x00k"), tx.find_key(b"other"))) == (first.id, None)
+        await store.write(lambda tx: tx.put(second, key=b"\x00k"))
+        assert await store.write(lambda tx: tx.find_key(b"\x00k")) == second.id
 
     async def test_touch_counts_arrivals(self, store: CubeStore) -> None:
         memory = await add_text(store, "again")

@@ -1,4 +1,4 @@
-"""Commands that look after the installation: stats, flush, doctor, config, version."""
+"""Commands that look after the installation: stats, flush, doctor, config, demo, version."""
 
 from __future__ import annotations
 
@@ -66,6 +66,22 @@ def config(ctx: typer.Context) -> None:
     ]
     names = ("name", "value", "variable", "source")
     state.answer([dict(zip(names, row, strict=True)) for row in rows], print_all(render.table(names, rows)))
+
+
+def demo(ctx: typer.Context) -> None:
+    """Add a conversation of some months, ask it questions, change and delete; nothing of it stays (unless --home is given)."""
+    import io
+
+    from rich.console import Console
+
+    from memos.cli.state import console
+    from memos.demo.run import run
+
+    state = state_of(ctx)
+    quiet_logs()
+    report = run(Console(file=io.StringIO()) if state.json else console(), state.home, embedder=state.embedder)
+    if state.json:
+        state.answer(report, print_all())
 
 
 def version(ctx: typer.Context) -> None:

@@ -12,7 +12,7 @@ import typer
 from typer.core import TyperGroup
 
 from memos import __version__
-from memos.cli import care, cubes, demo, finding, memories
+from memos.cli import care, cubes, finding, memories
 from memos.cli.state import State
 from memos.errors import InvalidInput, MemosError
 
@@ -144,7 +144,7 @@ for _name, _command in (
     ("import", cubes.import_cube),
     ("doctor", care.doctor),
     ("config", care.config),
-    ("demo", demo.demo),
+    ("demo", care.demo),
     ("version", care.version),
 ):
     app.command(_name)(_command)

@@ -4,12 +4,12 @@ retracted.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from memos.errors import InvalidInput, NotFound
 from memos.memory.filter import Compare, Field, Filter, Op
-from memos.memory.model import EdgeType, Memory, Status
+from memos.memory.model import EdgeType, Layer, Memory, Status
 from memos.storage.ports import ANY_STATUS, CubeStore, View, WriteTx
 from memos.storage.timeline import reinstate
 
@@ -90,15 +90,31 @@ def retract(tx: WriteTx, ids: Iterable[str]) -> int:
     return count
 
 
-def retract_derived(tx: WriteTx, trace: Memory) -> None:
-    """Take back what was derived from this trace alone: its text has changed and it will be read again."""
+def retract_derived(tx: WriteTx, trace: Memory, keep: Collection[str] = ()) -> None:
+    """Take back what was derived from this trace alone: its text has changed and it will be read again. `keep`: ids
+    that stay.
+    """
     for edge in tx.edges(trace.id, "in", (EdgeType.DERIVED_FROM,)):
+        if edge.src in keep:
+            continue
         others = [e for e in tx.edges(edge.src, "out", (EdgeType.DERIVED_FROM,)) if e.dst != trace.id]
         tx.unlink(edge.src, trace.id, EdgeType.DERIVED_FROM)
         if not others:
             retract(tx, [edge.src])
     for edge in tx.edges(trace.id, "out", (EdgeType.MENTIONS,)):
         tx.unlink(trace.id, edge.dst, EdgeType.MENTIONS)
+
+
+def undo(tx: WriteTx, id: str) -> list[Memory]:
+    """Revert the last change of a memory; what was read meanwhile from a text that is not there any more goes too."""
+    before = tx.get(id)
+    restored = tx.undo(id)
+    now = tx.get(id)
+    if before is None or now is None or before.layer is not Layer.TRACE:
+        return restored
+    if before.text != now.text or (now.status is Status.RETRACTED and before.status is not Status.RETRACTED):
+        retract_derived(tx, now, keep={m.id for m in restored})
+    return restored
 
 
 def _alone(tx: WriteTx, id: str) -> bool:

@@ -18,14 +18,14 @@ from numpy.typing import NDArray
 from memos.errors import InvalidInput, MemosError, ModelError
 from memos.memory.hit import Hit, SearchResult, SearchStatus
 from memos.memory.time import load_zone, utcnow
-from memos.models.embed import Embedder
+from memos.models.embed import Embedder, LocalEmbedder
 from memos.models.rerank import Reranker
 from memos.recall import pack as packing
 from memos.recall.ask import Ask, Trace
 from memos.recall.collect import Candidates, Collector, by_evidence, with_facts
 from memos.recall.rank import Ranking, rank
 from memos.recall.understand import Question, understand
-from memos.storage.ports import CubeStore, Pool, Probe
+from memos.storage.ports import CubeStore, Outline, Pool, Probe
 
 log = structlog.get_logger(__name__)
 
@@ -38,6 +38,7 @@ class Recall:
     def __init__(self, embedder: Embedder | None, reranker: Reranker | None = None) -> None:
         self.embedder = embedder
         self.reranker = reranker
+        self._warmed = False
 
     async def search(
         self,
@@ -104,7 +105,8 @@ class Recall:
         return out
 
     async def _understand(self, query: str, ask: Ask, cubes: Mapping[str, CubeStore]) -> Question:
-        outlines = await asyncio.gather(*(store.outline() for store in cubes.values()))
+        answers = await asyncio.gather(*(store.outline() for store in cubes.values()), self._warm(), return_exceptions=True)
+        outlines = [o for o in answers if isinstance(o, Outline)]  # a cube that fails is told of when its pool is asked for
         speakers: dict[str, int] = {}
         for outline in outlines:
             for name, count in outline.speakers.items():
@@ -112,6 +114,12 @@ class Recall:
         times = [t for o in outlines for t in (o.first, o.last) if t is not None]
         years = range(max(min(times).year, max(times).year - 20), max(times).year + 1) if times else None
         return understand(query, speakers, now=ask.now or utcnow(), zone=ask.zone, years=years)
+
+    async def _warm(self) -> None:
+        """Load a local model while the first cube's index loads, so that the first answer waits for only one of them."""
+        if not self._warmed and isinstance(self.embedder, LocalEmbedder):
+            self._warmed = True
+            await self.embedder.embed(["first"], purpose="query")
 
     async def _pools(
         self,

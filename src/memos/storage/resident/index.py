@@ -6,7 +6,7 @@ Documents are numbered in the order they were stored. A home feeds it with `Row`
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,10 +85,18 @@ class ResidentIndex:
         fixed = (self.t, self.n, self.happened, self.valid_to, self.session, self.speaker, self.features, self.length)
         return sum(a.nbytes for a in fixed) + self.postings.nbytes + sum(v.nbytes for v in self.vectors.values())
 
-    def build(self, rows: Sequence[Row]) -> None:
-        """Fill an empty index from the newest version of every text, former texts too, ordered by t."""
-        if not rows:
+    def build(self, chunks: Iterable[Sequence[tuple[Any, ...]]]) -> None:
+        """Fill an empty index from the newest version of every text, former texts too, ordered by t: rows as the fields of `Row`,
+        a chunk at a time."""
+        terms = [self._take(rows) for rows in chunks if rows]
+        if not terms:
             return
+        self.postings.build(self.length.view.astype(np.int64), np.concatenate(terms))
+        self.prev.extend(np.full(len(self), -1, np.int32))
+        self.next.extend(np.full(len(self), -1, np.int32))
+        self._chain_all()
+
+    def _take(self, rows: Sequence[tuple[Any, ...]]) -> NDArray[np.uint32]:
         columns = list(zip(*rows, strict=True))
         n, t, _, current, kind, status, session, _role, speaker, happened, valid_to, features, chars, terms = columns
         self.t.extend(np.asarray(t, np.int64))
@@ -102,13 +110,8 @@ class ResidentIndex:
         self.valid_to.extend(np.asarray([NEVER if v is None else v for v in valid_to], np.int64))
         self.features.extend(np.asarray(features, np.uint32))
         self.chars.extend(np.asarray(chars, np.int32))
-        lengths = np.asarray([len(a or b"") // 4 for a in terms], np.int32)
-        self.length.extend(lengths)
-        joined = b"".join(part for part in terms if part)
-        self.postings.build(lengths.astype(np.int64), np.frombuffer(joined, "<u4"))
-        self.prev.extend(np.full(len(rows), -1, np.int32))
-        self.next.extend(np.full(len(rows), -1, np.int32))
-        self._chain_all()
+        self.length.extend(np.asarray([len(a or b"") // 4 for a in terms], np.int32))
+        return np.frombuffer(b"".join(part for part in terms if part), "<u4")
 
     def apply(self, rows: Iterable[Row]) -> None:
         """Take in versions stored since, in row order."""

@@ -76,28 +76,38 @@ class Postings:
         lengths = [len(t) for t in self._tail_terms]
         docs = np.repeat(np.asarray(self._tail_docs, np.int32), lengths)
         starts, new_docs, new_tf = _invert(_concat(self._tail_terms), docs)
-        base_terms = np.repeat(np.arange(len(self._starts) - 1, dtype=np.uint32), np.diff(self._starts))
-        new_terms = np.repeat(np.arange(len(starts) - 1, dtype=np.uint32), np.diff(starts))
-        terms = np.concatenate((base_terms, new_terms))
-        order = np.argsort(terms, kind="stable")
-        self._docs = np.concatenate((self._docs, new_docs))[order]
-        self._tf = np.concatenate((self._tf, new_tf))[order]
-        self._starts = _row_starts(terms[order])
+        size = max(len(self._starts), len(starts))
+        base, more = _padded(self._starts, size), _padded(starts, size)
+        # per term the base's documents all come before the tail's, so both move by what the other holds before them
+        base_at = np.arange(len(self._docs)) + np.repeat(more[:-1], np.diff(base))
+        more_at = np.arange(len(new_docs)) + np.repeat(base[1:], np.diff(more))
+        total = len(self._docs) + len(new_docs)
+        merged, merged_tf = np.empty(total, np.int32), np.empty(total, np.uint8)
+        merged[base_at], merged[more_at] = self._docs, new_docs
+        merged_tf[base_at], merged_tf[more_at] = self._tf, new_tf
+        self._starts, self._docs, self._tf = base + more, merged, merged_tf
         self._tail, self._tail_docs, self._tail_terms = {}, [], []
 
 
 def _invert(terms: NDArray[np.uint32], docs: I32) -> tuple[NDArray[np.int64], I32, U8]:
-    """(term, doc) pairs in ascending doc order to row starts, documents and frequencies."""
+    """(term, doc) pairs to row starts, documents ascending and frequencies. One sort of 64-bit keys, no index array."""
     if not len(terms):
         return np.zeros(1, np.int64), _NO_DOCS, _NO_TF
-    order = np.argsort(terms, kind="stable")
-    terms, docs = terms[order], docs[order]
-    first = np.empty(len(terms), bool)
+    keys = terms.astype(np.uint64) << np.uint64(32)
+    keys |= docs.astype(np.uint64)
+    keys.sort()
+    first = np.empty(len(keys), bool)
     first[0] = True
-    np.logical_or(terms[1:] != terms[:-1], docs[1:] != docs[:-1], out=first[1:])
+    np.not_equal(keys[1:], keys[:-1], out=first[1:])
     at = np.flatnonzero(first)
-    tf = np.minimum(np.diff(at, append=len(terms)), 255).astype(np.uint8)
-    return _row_starts(terms[at]), docs[at], tf
+    tf = np.minimum(np.diff(at, append=len(keys)), 255).astype(np.uint8)
+    keys = keys[first]
+    starts = _row_starts((keys >> np.uint64(32)).astype(np.uint32))
+    return starts, (keys & np.uint64(0xFFFFFFFF)).astype(np.int32), tf
+
+
+def _padded(starts: NDArray[np.int64], size: int) -> NDArray[np.int64]:
+    return np.concatenate((starts, np.full(size - len(starts), starts[-1], np.int64)))
 
 
 def _row_starts(sorted_terms: NDArray[np.uint32]) -> NDArray[np.int64]:

@@ -28,61 +28,46 @@ class VectorIndex:
 
     def __init__(self, dim: int) -> None:
         self.dim = dim
-        self._words = -(-dim // 64)
-        self._codes = np.zeros((64, dim), np.int8)
-        self._scale = Growable(np.float32)
-        self._bits = Growable(np.uint64, (self._words,))
-        self._exact: F32 | None = np.zeros((64, dim), np.float32)
         self.filled = 0
+        self._has = Growable(np.bool_)
         self._sum = np.zeros(dim, np.float64)
+        self._kept: _Exact | _Quantised = _Exact(dim)
 
     def __len__(self) -> int:
-        return self._scale.size
+        return self._has.size
 
     def resize(self, documents: int) -> None:
         """Make room for documents 0..documents-1; new ones have no vector yet."""
         missing = documents - len(self)
         if missing <= 0:
             return
-        self._scale.extend(np.zeros(missing, np.float32))
-        self._bits.extend(np.zeros((self._words, missing), np.uint64))
-        self._codes = _grow(self._codes, documents)
-        if documents > EXACT_LIMIT:
-            self._exact = None
-        elif self._exact is not None:
-            self._exact = _grow(self._exact, documents)
+        if isinstance(self._kept, _Exact) and documents > EXACT_LIMIT:
+            self._kept = self._kept.quantised(len(self))
+        self._kept.resize(documents)
+        self._has.extend(np.zeros(missing, np.bool_))
 
     def put(self, docs: NDArray[np.intp], vectors: F32) -> None:
         """Set the vectors (shape (len(docs), dim)) of these documents."""
         if not len(docs):
             return
-        self.drop(docs[self.has(docs)])
-        self.filled += len(docs)
+        self.drop(docs)
+        self._kept.put(docs, vectors)
+        self._has.view[docs] = True
         self._sum += vectors.sum(axis=0, dtype=np.float64)
-        peak = np.maximum(np.abs(vectors).max(axis=1), 1e-9)
-        scale = (peak / 127).astype(np.float32)
-        self._codes[docs] = np.rint(vectors / scale[:, None]).astype(np.int8)
-        self._scale.view[docs] = scale
-        self._bits.view[:, docs] = _sign_bits(vectors, self._words).T
-        if self._exact is not None:
-            self._exact[docs] = vectors
+        self.filled += len(docs)
 
     def drop(self, docs: NDArray[np.intp]) -> None:
         """Forget the vectors of these documents."""
         docs = docs[self.has(docs)]
-        if not len(docs):
-            return
-        self.filled -= len(docs)
-        self._sum -= self.vectors(docs).sum(axis=0, dtype=np.float64)
-        self._scale.view[docs] = 0
-        self._codes[docs] = 0
-        self._bits.view[:, docs] = 0
-        if self._exact is not None:
-            self._exact[docs] = 0
+        if len(docs):
+            self._sum -= self._kept.vectors(docs).sum(axis=0, dtype=np.float64)
+            self._kept.put(docs, np.zeros((len(docs), self.dim), np.float32))
+            self._has.view[docs] = False
+            self.filled -= len(docs)
 
     def has(self, docs: NDArray[np.intp]) -> NDArray[np.bool_]:
         """Which of these documents have a vector."""
-        return np.asarray(self._scale.view[docs] > 0)
+        return np.asarray(self._has.view[docs])
 
     def mean(self) -> F32:
         """Mean of all vectors, shape (dim,)."""
@@ -90,38 +75,85 @@ class VectorIndex:
 
     def cosine(self, query: F32, docs: NDArray[np.intp]) -> F32:
         """Cosine of the unit query with these documents, shape (len(docs),); 0 where there is no vector."""
-        if self._exact is not None:
-            return np.asarray(self._exact[docs] @ query, np.float32)
-        return np.asarray((self._codes[docs].astype(np.float32) @ query) * self._scale.view[docs], np.float32)
+        return np.asarray(self._kept.vectors(docs) @ query, np.float32)
 
     def vectors(self, docs: NDArray[np.intp]) -> F32:
         """The vectors of these documents, shape (len(docs), dim); zeros where there is none."""
-        if self._exact is not None:
-            return self._exact[docs]
-        return np.asarray(self._codes[docs].astype(np.float32) * self._scale.view[docs][:, None], np.float32)
+        return self._kept.vectors(docs)
 
     def best(self, query: F32, limit: int, allowed: NDArray[np.bool_] | None = None) -> tuple[NDArray[np.intp], F32]:
         """The `limit` nearest documents (among the allowed) and their cosines, best first."""
-        n = len(self)
-        if n == 0 or limit < 1:
+        if limit < 1 or not self.filled:
             return np.empty(0, np.intp), np.empty(0, np.float32)
-        if allowed is not None and (few := np.flatnonzero(allowed)).size <= EXACT_LIMIT:
-            candidates = few
-        elif self._exact is not None:
-            candidates = np.arange(n) if allowed is None else np.flatnonzero(allowed)
-        else:
-            candidates = self._first_pass(query, max(RESCORED, 4 * limit), allowed)
+        wanted = self._has.view if allowed is None else self._has.view & allowed
+        candidates = self._kept.candidates(query, max(RESCORED, 4 * limit), wanted)
         scores = self.cosine(query, candidates)
         order = np.argsort(-scores, kind="stable")[:limit] if len(scores) <= limit * 4 else _top(scores, limit)
-        order = order[self._scale.view[candidates[order]] > 0]
         return candidates[order], scores[order]
 
     @property
     def nbytes(self) -> int:
         """Bytes held."""
-        return int(self._codes.nbytes + self._bits.nbytes + (0 if self._exact is None else self._exact.nbytes))
+        return self._kept.nbytes
 
-    def _first_pass(self, query: F32, wanted: int, allowed: NDArray[np.bool_] | None) -> NDArray[np.intp]:
+
+class _Exact:
+    """A float matrix: every document is a candidate."""
+
+    def __init__(self, dim: int) -> None:
+        self._matrix = np.zeros((64, dim), np.float32)
+
+    def resize(self, documents: int) -> None:
+        self._matrix = _grow(self._matrix, documents)
+
+    def put(self, docs: NDArray[np.intp], vectors: F32) -> None:
+        self._matrix[docs] = vectors
+
+    def vectors(self, docs: NDArray[np.intp]) -> F32:
+        return self._matrix[docs]
+
+    def candidates(self, query: F32, wanted: int, among: NDArray[np.bool_]) -> NDArray[np.intp]:
+        return np.flatnonzero(among)
+
+    def quantised(self, documents: int) -> _Quantised:
+        """The same vectors in the form for many."""
+        made = _Quantised(self._matrix.shape[1])
+        made.resize(documents)
+        made.put(np.arange(documents), self._matrix[:documents])
+        return made
+
+    @property
+    def nbytes(self) -> int:
+        return int(self._matrix.nbytes)
+
+
+class _Quantised:
+    """8-bit codes with a scale per vector, and sign bits for a quick first pass."""
+
+    def __init__(self, dim: int) -> None:
+        self._words = -(-dim // 64)
+        self._codes = np.zeros((64, dim), np.int8)
+        self._scale = Growable(np.float32)
+        self._bits = Growable(np.uint64, (self._words,))
+
+    def resize(self, documents: int) -> None:
+        missing = documents - self._scale.size
+        self._codes = _grow(self._codes, documents)
+        self._scale.extend(np.zeros(missing, np.float32))
+        self._bits.extend(np.zeros((self._words, missing), np.uint64))
+
+    def put(self, docs: NDArray[np.intp], vectors: F32) -> None:
+        scale = (np.maximum(np.abs(vectors).max(axis=1), 1e-9) / 127).astype(np.float32)
+        self._codes[docs] = np.rint(vectors / scale[:, None]).astype(np.int8)
+        self._scale.view[docs] = scale
+        self._bits.view[:, docs] = _sign_bits(vectors, self._words).T
+
+    def vectors(self, docs: NDArray[np.intp]) -> F32:
+        return np.asarray(self._codes[docs].astype(np.float32) * self._scale.view[docs][:, None], np.float32)
+
+    def candidates(self, query: F32, wanted: int, among: NDArray[np.bool_]) -> NDArray[np.intp]:
+        if np.count_nonzero(among) <= EXACT_LIMIT:
+            return np.flatnonzero(among)
         bits = self._bits.view
         code = _sign_bits(query[None, :], self._words)[0]
         n = bits.shape[1]
@@ -131,10 +163,12 @@ class VectorIndex:
         _hamming(bits[:, half:], code, distance[half:])
         if other is not None:
             other.result()
-        distance[self._scale.view == 0] = 0xFFFF
-        if allowed is not None:
-            distance[~allowed] = 0xFFFF
+        distance[~among] = 0xFFFF
         return _nearest(distance, wanted)
+
+    @property
+    def nbytes(self) -> int:
+        return int(self._codes.nbytes + self._bits.nbytes + self._scale.nbytes)
 
 
 def _hamming(bits: NDArray[np.uint64], code: NDArray[np.uint64], out: NDArray[np.uint16]) -> None:

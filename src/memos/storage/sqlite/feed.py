@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,8 @@ _ALL = (
 )
 _SINCE = f"SELECT {_ROW}, m.terms FROM memories m WHERE m.n > ? ORDER BY m.n"
 _VECTORS = "SELECT v.v, v.t, v.m, v.data FROM vectors v WHERE v.v > ? ORDER BY v.v LIMIT 20000"
+
+_CHUNK = 20_000
 
 
 class Feed:
@@ -70,7 +73,8 @@ class Feed:
 
     def _load(self, db: apsw.Connection) -> None:
         index = ResidentIndex()
-        index.build([Row(*r) for r in db.execute(_ALL)])
+        found = db.execute(_ALL)
+        index.build(iter(lambda: list(itertools.islice(found, _CHUNK)), []))
         self.index = index
         self._n = int(db.execute("SELECT coalesce(max(n), 0) FROM memories").get)
         self._p = int(db.execute("SELECT coalesce(max(p), 0) FROM purges").get)

@@ -50,7 +50,7 @@ class SqliteTx:
         return rows.memory_from_row(row) if row else None
 
     def find_key(self, key: bytes) -> str | None:
-        """The id of the memory that was put under this key."""
+        """The id of the memory that was last put under this key."""
         found = self.db.execute("SELECT id FROM keys WHERE key=?", (key,)).get
         return None if found is None else id_from_bytes(found)
 
@@ -104,7 +104,7 @@ class SqliteTx:
             same = dated and (stored.text, stored.title, stored.speaker, stored.kind) == (text, title, speaker, kind)
             self._insert(stored, op, (t, features) if same and terms is None else None, terms, replaced=n)
         if key is not None:
-            self.db.execute("INSERT OR IGNORE INTO keys(key, id) VALUES(?, ?)", (key, ident))
+            self.db.execute("INSERT OR REPLACE INTO keys(key, id) VALUES(?, ?)", (key, ident))
         return stored
 
     def _insert(

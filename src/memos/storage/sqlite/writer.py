@@ -147,8 +147,7 @@ class Writer:
             if version != self._data_version:  # another process wrote: its terms and deletions are unknown here
                 self._terms.forget()
                 self._data_version = version
-            now = clock(db, self._last_us)
-            self._last_us = now + len(group) - 1
+            now = self._time_of(db, group)
             try:
                 done = [(job, self._run(db, job, now + i)) for i, job in enumerate(group)]
             except _FATAL:
@@ -157,7 +156,7 @@ class Writer:
                 self._terms.forget()
                 db.execute("ROLLBACK")
                 db.execute("BEGIN IMMEDIATE")
-                done = self._run_apart(db, group, now)
+                done = self._run_apart(db, group, self._time_of(db, group))  # others may have written in between
             db.execute("COMMIT")
             self.commits += 1
             check_same(self._path, self._opened)  # what went into a file that was deleted meanwhile is not acknowledged
@@ -168,6 +167,12 @@ class Writer:
             raise
         for job, result in done:
             job.future.set_result(result)
+
+    def _time_of(self, db: apsw.Connection, group: list[_Job]) -> int:
+        """The time of a group's first change, in µs; each has one of its own."""
+        now = clock(db, self._last_us)
+        self._last_us = now + len(group) - 1
+        return now
 
     def _run(self, db: apsw.Connection, job: _Job, now_us: int) -> Any:
         assert self._terms is not None and job.change is not None
