@@ -9,7 +9,7 @@ import pytest
 
 from memos.system import AsyncMemOS
 
-TEXT = "My cat Rex loves tuna more than anything"
+TEXT = "The tuna of Rex stood on the shelf behind the door"
 
 
 @pytest.fixture
@@ -19,7 +19,7 @@ async def memos(tmp_path: Path) -> Any:
 
 
 async def found(memos: AsyncMemOS) -> list[str]:
-    return [h.memory.text for h in (await memos.search("tuna Rex")).hits]
+    return [h.memory.text for h in (await memos.search("tuna Rex", kinds=["trace", "fact", "preference"])).hits]
 
 
 @pytest.mark.parametrize("how", ["retract", "undo", "edit"])
@@ -30,7 +30,7 @@ async def test_words_said_again_are_found_again(memos: AsyncMemOS, how: str) -> 
     elif how == "undo":
         await memos.undo(first)
     else:
-        await memos.update(first, text="My dog Bo loves bones")
+        await memos.update(first, text="The bones of Bo are in the garden")
     (again,) = (await memos.add(TEXT)).records
     assert (again.new, again.id == first) == (True, False)
     assert await found(memos) == [TEXT]
@@ -38,7 +38,7 @@ async def test_words_said_again_are_found_again(memos: AsyncMemOS, how: str) -> 
     assert (third.id, third.new, third.seen) == (again.id, False, 2)
 
 
-@pytest.mark.parametrize("named", [{"message_id": "m1"}, {"time": "2026-03-01T10:00:00Z"}])
+@pytest.mark.parametrize("named", [{"message_id": "m1"}, {"chat_time": "2026-03-01T10:00:00Z"}])
 async def test_the_same_message_sent_again_stays_taken_back(memos: AsyncMemOS, named: dict[str, str]) -> None:
     message = {"role": "user", "content": TEXT, **named}
     (first,) = (await memos.add([message])).ids

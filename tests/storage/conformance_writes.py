@@ -134,6 +134,7 @@ class Writes:
         await store.write(lambda tx: [tx.fail(b.id, "digest", "no"), tx.fail(b.id, "digest", "still no")])
         failed = (await store.todo("digest"))[0]
         assert (failed.attempts, failed.error) == (2, "still no")
+        assert [t.id for t in await store.todo("digest", 1, attempts_below=2)] == [a.id]
         assert await store.write(lambda tx: [tx.unmark(b.id, "digest") for _ in range(2)]) == [True, False]
         assert (await store.stats()).pending == {"digest": 1, "other": 1}
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import structlog
 
 from memos.errors import MemosError
-from memos.memory.model import Memory
+from memos.memory.model import Memory, Status
 from memos.memory.statement import Reading
 from memos.organize.reconcile import Outcome, mention, reconcile
 from memos.storage.ports import ANY_STATUS, Change, CubeStore, View, WriteTx
@@ -37,7 +37,7 @@ class Digested:
 
 async def digest(store: CubeStore, reader: Reader, *, limit: int = BATCH) -> Digested:
     """Read and reconcile up to `limit` marked traces, oldest first. Readers that raise are counted and retried later."""
-    marks = [t for t in await store.todo(TASK, limit + 1) if t.attempts < MAX_ATTEMPTS]
+    marks = await store.todo(TASK, limit + 1, attempts_below=MAX_ATTEMPTS)
     now = marks[:limit]
     if not now:
         return Digested(0, 0, False)
@@ -58,13 +58,19 @@ async def digest(store: CubeStore, reader: Reader, *, limit: int = BATCH) -> Dig
 
 
 async def _one(store: CubeStore, trace: Memory, reading: Reading | str) -> bool:
-    """Each trace is a change of its own, so that it can be undone alone; the writer commits them together."""
+    """Each trace is a change of its own, so that it can be undone alone; the writer commits them together.
+
+    A trace that was edited while it was read keeps its mark; nothing is derived from one that was taken back.
+    """
 
     def apply(tx: WriteTx) -> bool:
         if isinstance(reading, str):
             tx.fail(trace.id, TASK, reading)
             return False
-        if tx.unmark(trace.id, TASK):
+        current = tx.get(trace.id)
+        if current is None or current.text != trace.text:
+            return True
+        if tx.unmark(trace.id, TASK) and current.status is not Status.RETRACTED:
             outcome = Outcome()
             reconcile(tx, trace, reading.statements, outcome)
             for found in reading.mentions:

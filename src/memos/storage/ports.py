@@ -226,7 +226,7 @@ class WriteTx(Protocol):
         ...
 
     def find_key(self, key: bytes) -> str | None:
-        """The id of the memory that was put under this key."""
+        """The id of the memory that was last put under this key."""
         ...
 
     def find_slot(self, slot: str, statuses: Collection[Status] | None = None) -> list[Memory]:
@@ -367,8 +367,8 @@ class CubeStore(Protocol):
         """For each raw record the up to `count` records before it in its session, oldest first."""
         ...
 
-    async def todo(self, task: str, limit: int = 100) -> builtins.list[Todo]:
-        """The oldest marks of a task."""
+    async def todo(self, task: str, limit: int = 100, *, attempts_below: int | None = None) -> list[Todo]:
+        """The oldest marks of a task, those left out that failed as often as that or more."""
         ...
 
     async def pending_vectors(self, model: str, limit: int = 256) -> builtins.list[Pending]:

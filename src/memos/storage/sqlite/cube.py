@@ -312,9 +312,9 @@ class SqliteCube:
         """For each raw record the records before it in its session, oldest first."""
         return await self._read(lambda db: reads.preceding(db, ids, count))
 
-    async def todo(self, task: str, limit: int = 100) -> builtins.list[Todo]:
+    async def todo(self, task: str, limit: int = 100, *, attempts_below: int | None = None) -> builtins.list[Todo]:
         """The oldest marks of a task."""
-        return await self._read(lambda db: reads.todo(db, task, limit))
+        return await self._read(lambda db: reads.todo(db, task, limit, attempts_below))
 
     async def pending_vectors(self, model: str, limit: int = 256) -> builtins.list[Pending]:
         """Current texts without a vector of this model, oldest first."""

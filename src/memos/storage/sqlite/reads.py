@@ -203,10 +203,11 @@ def _beside(db: apsw.Connection, columns: str, ident: bytes, count: int, *, late
     return db.execute(sql, (session, at, ident, count)).fetchall()
 
 
-def todo(db: apsw.Connection, task: str, limit: int) -> list[Todo]:
-    """The oldest marks of a task."""
-    sql = "SELECT id, task, since, attempts, error FROM todo WHERE task=? ORDER BY q LIMIT ?"
-    return [Todo(id_from_bytes(i), k, from_micros(s), a, e) for i, k, s, a, e in db.execute(sql, (task, limit))]
+def todo(db: apsw.Connection, task: str, limit: int, attempts_below: int | None = None) -> list[Todo]:
+    """The oldest marks of a task that did not fail too often."""
+    sql = "SELECT id, task, since, attempts, error FROM todo WHERE task=? AND attempts < ? ORDER BY q LIMIT ?"
+    found: list[Any] = db.execute(sql, (task, 1 << 62 if attempts_below is None else attempts_below, limit)).fetchall()
+    return [Todo(id_from_bytes(i), k, from_micros(s), a, e) for i, k, s, a, e in found]
 
 
 _UNEMBEDDED = (
