@@ -17,17 +17,19 @@ from memos.background import Background
 from memos.cubes import archive
 from memos.cubes.access import resolve
 from memos.cubes.pool import CubePool
-from memos.errors import InvalidInput, NotFound
+from memos.errors import InvalidInput, NotFound, StorageError
 from memos.memory.filter import Filter, parse_filter
-from memos.memory.hit import Explanation, SearchResult
+from memos.memory.hit import Explanation, SearchResult, SearchStatus
 from memos.memory.model import EdgeType, Kind, Layer, Memory, Status, Version
+from memos.memory.number import share
 from memos.memory.time import parse_time, utcnow
 from memos.models.embed import Embedder
 from memos.models.factory import make_embedder, make_reranker
 from memos.models.rerank import Reranker
 from memos.organize.digest import TASK as DIGEST
 from memos.organize.forget import Selection, retract, retract_derived, select, undo
-from memos.reading.messages import parse_messages
+from memos.reading.messages import checked_info, parse_messages
+from memos.reading.parts import is_blank, well_formed
 from memos.reading.traces import Record, to_records
 from memos.recall.ask import Ask
 from memos.recall.engine import Recall
@@ -67,7 +69,7 @@ class AsyncMemOS:
             reranker=reranker if isinstance(reranker, str) else None,
             **options,
         )
-        if settings is not None and (home is not None or options):
+        if settings is not None and (home is not None or options or isinstance(embedder, str) or isinstance(reranker, str)):
             raise InvalidInput("give either settings or single options, not both")
         self.settings = base
         self._given_embedder = None if isinstance(embedder, str) else embedder
@@ -105,12 +107,14 @@ class AsyncMemOS:
         """
         parsed = parse_messages(messages, now=utcnow(), zone=self.settings.timezone, default_role=role)
         name = check_name(session, "session") if session is not None else DEFAULT_SESSION
+        if idempotency_key is not None:
+            check_name(idempotency_key, "idempotency_key")
         records = to_records(
             parsed.messages,
             session=name,
             owner=user,
             tags=_tags(tags),
-            info=info or {},
+            info=checked_info(info, "info"),
             idempotency_key=idempotency_key,
         )
         parts = self._parts()
@@ -141,10 +145,12 @@ class AsyncMemOS:
 
         Raises NotFound, and InvalidInput for a blank text or when nothing is to be changed.
         """
-        if text is not None and not text.strip():
-            raise InvalidInput("text is blank; delete the memory instead")
-        if importance is not None and not 0 <= importance <= 1:
-            raise InvalidInput(f"importance is between 0 and 1, got {importance}")
+        if text is not None and (not isinstance(text, str) or is_blank(text)):
+            raise InvalidInput(f"text is blank or no text ({text!r:.40}); delete the memory instead")
+        text = well_formed(text) if text is not None else None
+        more = checked_info(info, "info")
+        if importance is not None:
+            share(importance, "importance")
         changes: dict[str, Any] = {}
         changes |= {"text": text} if text is not None else {}
         changes |= {"tags": _tags(tags)} if tags is not None else {}
@@ -159,8 +165,11 @@ class AsyncMemOS:
             if text is not None and text != memory.text and memory.layer is Layer.TRACE:
                 retract_derived(tx, memory)
                 tx.mark(id, DIGEST)
-            merged = {k: v for k, v in {**memory.info, **(info or {})}.items() if v is not None}
-            return tx.put(replace(memory, info=merged, **changes), "update")
+            merged = {k: v for k, v in {**memory.info, **more}.items() if v is not None}
+            changed = replace(memory, info=merged, **changes)
+            if changed.valid_from is not None and changed.valid_to is not None and changed.valid_to < changed.valid_from:
+                raise InvalidInput(f"valid_to ({changed.valid_to}) lies before valid_from ({changed.valid_from})")
+            return tx.put(changed, "update")
 
         async with self._cube(user, cube, "write") as (cube_info, store):
             updated = await store.write(apply, Change(actor=user, cause=cause or "update"))
@@ -248,6 +257,8 @@ class AsyncMemOS:
         """
         if cube is not None and cubes is not None:
             raise InvalidInput("give cube or cubes, not both")
+        if cubes is not None and (isinstance(cubes, str) or not cubes):
+            raise InvalidInput(f"cubes is a list of at least one cube name, got {cubes!r}")
         ask = Ask(
             query=query,
             limit=limit if limit is not None else (200 if max_tokens is not None else 10),
@@ -263,15 +274,26 @@ class AsyncMemOS:
         parts = self._parts()
         async with contextlib.AsyncExitStack() as stack:
             stores: dict[str, SqliteCube] = {}
+            embedders: dict[str, Embedder] = {}
+            failed: list[tuple[str, StorageError]] = []
+            waiting = 0
             for name in dict.fromkeys(cubes) if cubes is not None else (cube,):
-                cube_info, store = await stack.enter_async_context(self._cube(user, name, "read"))
-                stores[cube_info.name] = store
-            waiting = sum([await parts.background.catch_up(store) for store in stores.values()])
-            embedders = {n: e for n, s in stores.items() if (e := await parts.background.embedder_of(s)) is not None}
+                try:
+                    cube_info, store = await stack.enter_async_context(self._cube(user, name, "read"))
+                    waiting += await parts.background.catch_up(store)
+                    if (embedder := await parts.background.embedder_of(store)) is not None:
+                        embedders[cube_info.name] = embedder
+                    stores[cube_info.name] = store
+                except StorageError as e:
+                    failed.append((name or user, e))
+            if not stores:
+                raise failed[0][1]
             result = await parts.recall.search(ask, stores, embedders=embedders)
+        reasons = [f"cube {name!r} could not be searched: {e}" for name, e in failed]
         if waiting:
-            result = replace(result, reasons=(*result.reasons, f"{waiting} messages are not digested yet"))
-        return result
+            reasons.append(f"{waiting} messages are not digested yet")
+        partial = SearchStatus.PARTIAL if failed and result.hits else result.status
+        return replace(result, status=partial, reasons=(*result.reasons, *reasons)) if reasons else result
 
     async def explain(
         self,
@@ -357,7 +379,7 @@ class AsyncMemOS:
         cube: str | None = None,
     ) -> builtins.list[Link]:
         """Edges within `depth` hops of a memory, nearest first."""
-        wanted = None if types is None else [_member(EdgeType, t, "edge type") for t in types]
+        wanted = None if types is None else [_member(EdgeType, t, "edge type") for t in _listed(types, "types")]
         view = View(as_of=self._time(as_of), known_at=self._time(known_at))
         async with self._cube(user, cube, "read") as (_, store):
             await self._parts().background.catch_up(store)
@@ -409,7 +431,7 @@ class AsyncMemOS:
         if with_user == found.owner:
             raise InvalidInput(f"{with_user!r} owns cube {name!r} and has every right already")
         parts.registry.grant(name, with_user, level, user)
-        return resolve(parts.registry, user, name, "read")
+        return parts.registry.find(name) or found
 
     async def export_cube(
         self, path: str | Path, *, user: str = DEFAULT_USER, cube: str | None = None, overwrite: bool = False
@@ -455,6 +477,8 @@ class AsyncMemOS:
         parts = self._parts()
         found = resolve(parts.registry, user, cube, need)
         async with parts.cubes.use(found) as store:
+            if self.settings.background and not store.read_only:
+                parts.background.greet(found)
             yield found, store
 
     def _time(self, value: When) -> datetime | None:
@@ -519,9 +543,18 @@ def _tags(tags: Sequence[str]) -> tuple[str, ...]:
 def _with_kinds(where: Filter | None, kinds: Collection[Kind | str] | None) -> Filter | None:
     if kinds is None:
         return where
-    names = [_member(Kind, k, "kind").value for k in ([kinds] if isinstance(kinds, str) else kinds)]
+    names = [_member(Kind, k, "kind").value for k in _listed(kinds, "kinds")]
     only = parse_filter({"kind": {"in": names}})
     return only if where is None else parse_filter({"and": [where, only]})
+
+
+def _listed(value: Any, what: str) -> builtins.list[Any]:
+    """One name or several as a list."""
+    if isinstance(value, str):
+        return [value]
+    if not isinstance(value, Collection):
+        raise InvalidInput(f"{what} is a list of names, got {value!r:.60}")
+    return builtins.list(value)
 
 
 def _member(enum: Any, value: Any, what: str) -> Any:

@@ -18,15 +18,14 @@ from writing_child import word
 from memos.storage.sqlite.cube import SqliteCube
 from memos.storage.sqlite.terms import fts_document
 
+ENV = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p), "OMP_NUM_THREADS": "1"}
 CHILD = Path(__file__).with_name("writing_child.py")
 
 
 def start(path: Path, tag: str, threads: int, amount: int, *options: str) -> subprocess.Popen[str]:
     """A writing process."""
     command = [sys.executable, str(CHILD), str(path), tag, str(threads), str(amount), *options]
-    return subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"}
-    )
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=ENV)
 
 
 def acknowledged(output: str) -> dict[str, str]:
@@ -146,7 +145,11 @@ async def test_another_process_sees_writes_new_words_and_purges(tmp_path: Path) 
         "from memos.storage.sqlite.cube import SqliteCube; c = SqliteCube.open(Path(sys.argv[1]));" \
         "print(len(asyncio.run(found(c, 'said')))); c.close_now()"  # fmt: skip
     shown = subprocess.run(
-        [sys.executable, "-c", reader, str(path), str(CHILD.parent)], capture_output=True, text=True, check=True
+        [sys.executable, "-c", reader, str(path), str(CHILD.parent)],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=ENV,
     )
     assert shown.stdout.strip() == "4"
     await cube.close()

@@ -22,6 +22,8 @@ def resolve(registry: SqliteRegistry, user: str, cube: str | None, need: str) ->
                 f"cube {name!r} does not exist for user {user!r}; create it with create_cube({name!r}, user={user!r})"
             )
         found, _ = registry.create(name, user)
+    if cube is None and found.owner != user:  # what somebody else made under this name never takes a user's memories in
+        raise NotFound(f"user {user!r} has no cube of her own: {name!r} is another user's; name a cube, or create one")
     level = registry.level(found, user)
     if level is None:
         raise NotFound(f"cube {name!r} does not exist for user {user!r}; its owner can share it with share()")

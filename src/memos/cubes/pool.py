@@ -105,4 +105,4 @@ class CubePool:
                 break
             if not entry.users and entry.cube.resident_bytes:
                 held -= entry.cube.resident_bytes
-                entry.cube.feed.drop()
+                entry.cube.ranked.feed.drop()

@@ -31,7 +31,8 @@ class Passage:
 class Hit:
     """A memory found. `score` is in [0, 1] and comparable across cubes; `rank` starts at 1.
 
-    `facts` are current derived memories this one is the evidence of; `stale`: what it says was replaced by newer facts.
+    `facts` are the derived memories that hold and that this one is the evidence of, `outdated` those that newer ones replaced;
+    `stale`: all it told was replaced.
     `also` are ids of near-duplicates folded into this hit. `why` gives each feature's share of the score.
     """
 
@@ -42,6 +43,7 @@ class Hit:
     text: str
     why: Mapping[str, float] = field(default_factory=lambda: EMPTY)
     facts: tuple[Memory, ...] = ()
+    outdated: tuple[Memory, ...] = ()
     stale: bool = False
     also: tuple[str, ...] = ()
     passage: Passage | None = None

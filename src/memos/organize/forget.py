@@ -29,6 +29,8 @@ class Selection:
         cls, ids: str | Sequence[str] | None, where: Filter | None, session: str | None, everything: bool
     ) -> Selection:
         """Check that exactly one way to select was given. Raises InvalidInput."""
+        if not isinstance(everything, bool):
+            raise InvalidInput(f"everything is True or False, got {everything!r}; nothing was deleted")
         given = [
             name
             for name, there in (
@@ -48,6 +50,8 @@ class Selection:
                 raise InvalidInput("ids is empty; nothing was deleted")
             return cls(ids=tuple(dict.fromkeys(listed)))
         if session is not None:
+            if session == "":
+                raise InvalidInput("session is empty; nothing was deleted")
             return cls(where=Compare(Field("session"), Op.EQ, session), how="session")
         return cls(where=where, how=given[0])
 

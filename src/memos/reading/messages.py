@@ -116,7 +116,7 @@ class _Reader:
             parts=parts,
             tool_calls=_tool_calls(item, where),
             tool_call_id=_text(item, "tool_call_id", where) or None,
-            info=_info(item.get("info"), f"{where}.info"),
+            info=checked_info(item.get("info"), f"{where}.info"),
         )
 
     def _time(self, value: object, where: str) -> tuple[datetime, str, bool]:
@@ -177,7 +177,8 @@ def _json(value: object, where: str) -> str:
         raise InvalidInput(f"{where} cannot be written as JSON ({error})") from error
 
 
-def _info(value: object, where: str) -> Mapping[str, Any]:
+def checked_info(value: object, where: str) -> Mapping[str, Any]:
+    """Free metadata as it can be stored: string keys, JSON values, whole characters. Raises InvalidInput naming `where`."""
     if value is None:
         return EMPTY
     if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):

@@ -14,6 +14,7 @@ from memos.recall.rank import Ranking
 from memos.recall.recipe import Recipe
 from memos.storage.ports import ANY_STATUS, CubeStore, Pool, View
 
+_TOLD = (Kind.FACT, Kind.PROFILE, Kind.PREFERENCE, Kind.COMMITMENT)  # what a record can be the evidence of
 _SHORT = 12  # characters up to which equal words are not taken for a repetition
 
 
@@ -106,39 +107,38 @@ class Collector:
     def _why(self, i: int) -> dict[str, float]:
         features = self._found.ranking.features
         shares = {name: weight * float(features[name][i]) for name, weight in self._ask.recipe.weights.items()}
+        if not features["embedded"][i]:  # its words stood in for its vector
+            shares["lexical"] += shares.pop("dense") + shares.pop("dense_window")
         return {name: round(share, 4) for name, share in shares.items() if share}
 
 
 async def with_facts(hits: list[Hit], cubes: Mapping[str, CubeStore], view: View) -> list[Hit]:
-    """Give each raw hit the facts it is evidence of that hold in the view (now, or as of then), and mark it stale when
-    all it told was replaced by then.
-    """
-    derived: dict[str, list[Memory]] = {}
-    holding: set[str] = set()
+    """Give each raw hit the facts it is evidence of that hold in this view, and those that were replaced; a hit all of whose facts
+    were replaced is stale."""
+    holds: dict[str, list[Memory]] = {}
+    replaced: dict[str, list[Memory]] = {}
     for name, store in cubes.items():
         mine = [h.id for h in hits if h.cube == name]
-        if not mine:
-            continue
-        links = await store.neighbors(mine, types=(EdgeType.DERIVED_FROM,), direction="in", limit=10_000)
+        links = await store.neighbors(mine, types=(EdgeType.DERIVED_FROM,), direction="in", limit=10_000) if mine else []
         ids = list({link.edge.src for link in links})
-        found = await store.get(ids, replace(view, as_of=None, statuses=ANY_STATUS)) if ids else []
-        holding |= {m.id for m in await store.get(ids, replace(view, statuses=None))} if ids else set()
-        by_id = {m.id: m for m in found if m.kind not in (Kind.ENTITY, Kind.EVENT)}
+        if not ids:
+            continue
+        told = {m.id: m for m in await store.get(ids, replace(view, as_of=None, statuses=ANY_STATUS)) if m.kind in _TOLD}
+        valid = {m.id for m in await store.get(ids, view)} if view.as_of is not None else None
         for link in links:
-            if link.edge.src in by_id:
-                derived.setdefault(link.edge.dst, []).append(by_id[link.edge.src])
+            fact = told.get(link.edge.src)
+            if fact is None:
+                continue
+            current = fact.id in valid if valid is not None else fact.status is Status.ACTIVE
+            if current:
+                holds.setdefault(link.edge.dst, []).append(fact)
+            elif fact.status is Status.SUPERSEDED and not fact.body.get("past"):
+                replaced.setdefault(link.edge.dst, []).append(fact)
     out = []
     for hit in hits:
-        told = derived.get(hit.id, [])
-        current = tuple(m for m in told if m.id in holding)
-        stale = bool(told) and not current and any(_replaced(m) for m in told)
-        out.append(replace(hit, facts=current, stale=hit.stale or stale))
+        facts, outdated = tuple(holds.get(hit.id, ())), tuple(replaced.get(hit.id, ()))
+        out.append(replace(hit, facts=facts, outdated=outdated, stale=hit.stale or bool(outdated and not facts)))
     return out
-
-
-def _replaced(m: Memory) -> bool:
-    """Whether something newer took a fact's place; what was said of the past ("until 2019") still holds."""
-    return m.status is Status.SUPERSEDED and not m.body.get("past")
 
 
 async def by_evidence(hits: list[Hit], cubes: Mapping[str, CubeStore], view: View) -> list[Hit]:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from memos.errors import InvalidInput, MemosError, ModelError
 from memos.memory.hit import Hit, SearchResult, SearchStatus
+from memos.memory.number import share, whole
 from memos.memory.time import load_zone, utcnow
 from memos.models.embed import Embedder, LocalEmbedder
 from memos.models.rerank import Reranker
@@ -96,7 +97,7 @@ class Recall:
             model = embedder.model_id
             if model not in made:
                 try:
-                    made[model] = np.asarray((await embedder.embed([query], purpose="query"))[0], np.float32)
+                    made[model] = _finite((await embedder.embed([query], purpose="query"))[0], model)
                 except ModelError as e:
                     reasons.append(f"answered without vectors: {e}")
                     made[model] = np.zeros(0, np.float32)
@@ -206,20 +207,29 @@ class Recall:
         return [packing.with_passage(h, terms) for h in hits]
 
 
+def _finite(vector: NDArray[np.float32], model: str) -> NDArray[np.float32]:
+    vector = np.asarray(vector, np.float32)
+    if not np.isfinite(vector).all():
+        raise ModelError(f"{model} answered a number that is not finite")
+    return vector
+
+
 def _check(ask: Ask) -> None:
     if not isinstance(ask.query, str) or not ask.query.strip():
         raise InvalidInput("the query is empty; use list() to read memories without a question")
-    if isinstance(ask.limit, bool) or not isinstance(ask.limit, int) or not 1 <= ask.limit <= 10_000:
-        raise InvalidInput(f"limit must be an integer from 1 to 10,000, got {ask.limit!r}; page with list() for more")
-    if ask.max_tokens is not None and (not isinstance(ask.max_tokens, int) or ask.max_tokens < 1):
-        raise InvalidInput(f"max_tokens must be a positive integer or None, got {ask.max_tokens!r}")
-    if not 0 <= ask.threshold <= 1:
-        raise InvalidInput(f"threshold must be between 0 and 1, got {ask.threshold!r}")
+    whole(ask.limit, "limit", hint="; page with list() for more")
+    if ask.max_tokens is not None:
+        whole(ask.max_tokens, "max_tokens", most=1 << 53)
+    share(ask.threshold, "threshold")
 
 
 async def _joint_rarity(question: Question, cubes: Mapping[str, CubeStore]) -> dict[str, float]:
     total, counts = 0, dict.fromkeys(question.terms, 0)
-    for documents, found in await asyncio.gather(*(s.frequencies(tuple(question.terms)) for s in cubes.values())):
+    asked = (store.frequencies(tuple(question.terms)) for store in cubes.values())
+    for answer in await asyncio.gather(*asked, return_exceptions=True):
+        if isinstance(answer, BaseException):  # told of when the cube's pool is asked for
+            continue
+        documents, found = answer
         total += documents
         for term, n in found.items():
             counts[term] += n

@@ -367,7 +367,7 @@ class CubeStore(Protocol):
         """For each raw record the up to `count` records before it in its session, oldest first."""
         ...
 
-    async def todo(self, task: str, limit: int = 100, *, attempts_below: int | None = None) -> list[Todo]:
+    async def todo(self, task: str, limit: int = 100, *, attempts_below: int | None = None) -> builtins.list[Todo]:
         """The oldest marks of a task, those left out that failed as often as that or more."""
         ...
 

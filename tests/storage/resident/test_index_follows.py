@@ -76,8 +76,8 @@ def picture(index: ResidentIndex, live: set[int], terms: dict[str, int]) -> dict
 
 def compare(cube: SqliteCube) -> None:
     """The index of this handle against one made from the file."""
-    with cube.feed.lock:
-        followed = cube.feed.refresh()
+    with cube.ranked.feed.lock:
+        followed = cube.ranked.feed.refresh()
     rebuilt = Feed(cube.path, read_only=False)
     try:
         anew = rebuilt.refresh()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import random
 import subprocess
 import sys
@@ -55,7 +56,10 @@ async def secret_cube(path: Path, others: int = 30) -> tuple[SqliteCube, Memory,
     rng = random.Random(5)
     rest = [
         Memory(
-            new_id(), Kind.TRACE, f"tea {i} " + " ".join(rng.choices("red blue green sun".split(), k=30)), session="s"
+            new_id(),
+            Kind.TRACE,
+            f"tea {i} " + " ".join(rng.choices(["red", "blue", "green", "sun"], k=30)),
+            session="s",
         )
         for i in range(others)
     ]
@@ -106,7 +110,12 @@ async def test_no_byte_of_it_is_left_in_any_file(tmp_path: Path, checkpointed: b
     assert {t for _, t in left_over(tmp_path, tokens)} == set(tokens)
     assert {t for _, t in left_over(tmp_path, stored_bytes(secret))} == set(stored_bytes(secret))
     report = await cube.purge([secret.id])
-    assert (report.memories, report.cascaded, report.versions, report.vectors) == (1, 2, 4, 2)  # also the next message's
+    assert (report.memories, report.cascaded, report.versions, report.vectors) == (
+        1,
+        2,
+        4,
+        2,
+    )  # also the next message's
     assert report.erased_from_disk
     assert left_over(tmp_path, [*tokens, *stored_bytes(secret)]) == []
     assert len(await cube.search_text(TextQuery(("tea",)), limit=100)) == 30
@@ -126,7 +135,7 @@ async def test_without_rewriting_the_file_it_is_gone_from_tables_and_log(tmp_pat
             for table in ("memories", "terms", "keys", "todo", "edges", "meta")
             for row in db.execute(f"SELECT * FROM {table}")
         ]
-    )  # noqa: E501
+    )
     assert not [t for t in tokens for row in dump if t in row]
     await cube.close()
     again = SqliteCube.open(tmp_path / "a.cube")  # small enough to be rewritten now
@@ -137,10 +146,17 @@ async def test_without_rewriting_the_file_it_is_gone_from_tables_and_log(tmp_pat
 async def test_a_crash_before_the_file_was_cleared_is_made_good_at_the_next_start(tmp_path: Path) -> None:
     cube, secret, tokens = await secret_cube(tmp_path / "a.cube")
     await cube.close()
-    code = "import os, sys; from pathlib import Path; from memos.storage.sqlite.cube import SqliteCube\n" \
-        "c = SqliteCube.open(Path(sys.argv[1])); c.write_soon(lambda tx: tx.purge([sys.argv[2]])).result(); os._exit(9)"  # fmt: skip
+    code = """
+import os, sys
+from pathlib import Path
+from memos.storage.sqlite.cube import SqliteCube
+cube = SqliteCube.open(Path(sys.argv[1]))
+cube.write_soon(lambda tx: tx.purge([sys.argv[2]])).result()
+os._exit(9)
+"""
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
     path = str(tmp_path / "a.cube")
-    assert subprocess.run([sys.executable, "-c", code, path, secret.id], check=False).returncode == 9
+    assert subprocess.run([sys.executable, "-c", code, path, secret.id], check=False, env=env).returncode == 9
     again = SqliteCube.open(tmp_path / "a.cube")
     assert left_over(tmp_path, [*tokens, *stored_bytes(secret)]) == []
     assert await again.count() == 30
@@ -290,7 +306,16 @@ def test_erasing_is_done_on_one_connection_alone(tmp_path: Path) -> None:
 @pytest.mark.parametrize("durability", ["full", "normal"])
 def test_every_connection_overwrites_what_it_deletes(tmp_path: Path, durability: Any) -> None:
     db = connect(tmp_path / "x.db", durability=durability)
-    pragmas = {p: db.execute(f"PRAGMA {p}").get for p in ("secure_delete", "journal_mode", "synchronous", "temp_store", "mmap_size")}
-    wanted = {"secure_delete": 1, "journal_mode": "wal", "synchronous": 2 if durability == "full" else 1, "temp_store": 2, "mmap_size": 0}
+    pragmas = {
+        p: db.execute(f"PRAGMA {p}").get
+        for p in ("secure_delete", "journal_mode", "synchronous", "temp_store", "mmap_size")
+    }
+    wanted = {
+        "secure_delete": 1,
+        "journal_mode": "wal",
+        "synchronous": 2 if durability == "full" else 1,
+        "temp_store": 2,
+        "mmap_size": 0,
+    }
     assert pragmas == wanted
     db.close()

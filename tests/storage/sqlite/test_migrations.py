@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -52,7 +53,12 @@ async def assert_whole(path: Path) -> None:
     """Everything the fixture was made with is there, found and usable."""
     cube = SqliteCube.open(path)
     assert await cube.check() == []
-    assert sorted(m.text for m in (await cube.list()).items) == ["Ann lives in Oslo", "I moved to Oslo with my cat Rex", "Oslo", "likes tea"]
+    assert sorted(m.text for m in (await cube.list()).items) == [
+        "Ann lives in Oslo",
+        "I moved to Oslo with my cat Rex",
+        "Oslo",
+        "likes tea",
+    ]
     (said, new, old, tea) = await cube.get([IDS[0], IDS[2], IDS[1], IDS[5]], View(statuses=ANY_STATUS))
     assert (said.tags, said.info, said.speaker, said.message_id) == (("home",), {"app": "test"}, "Ann", "m1")
     assert (old.status, old.valid_to) == (Status.SUPERSEDED, new.valid_from)
@@ -76,7 +82,9 @@ async def test_the_newest_schema_is_the_one_the_code_writes(v1: Path, tmp_path: 
     def shape(path: Path) -> set[tuple[str, str]]:
         SqliteCube.open(path).close_now()
         db = apsw.Connection(str(path))
-        found = {(n, " ".join(s.split())) for n, s in db.execute("SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL")}
+        found = {
+            (n, " ".join(s.split())) for n, s in db.execute("SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL")
+        }
         db.close()
         return found
 
@@ -167,7 +175,11 @@ cube.CUBE_MIGRATIONS = (*cube.CUBE_MIGRATIONS[:1], step)
 cube.SCHEMA = 2
 cube.SqliteCube.open(Path(sys.argv[1])).close_now()
 """
-    children = [subprocess.Popen([sys.executable, "-c", code, str(v1)], stderr=subprocess.PIPE, text=True) for _ in range(3)]
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
+    children = [
+        subprocess.Popen([sys.executable, "-c", code, str(v1)], stderr=subprocess.PIPE, text=True, env=env)
+        for _ in range(3)
+    ]
     for child in children:
         _, errors = child.communicate(timeout=60)
         assert child.returncode == 0, errors

@@ -128,7 +128,10 @@ async def test_a_cancelled_caller_neither_blocks_nor_breaks_the_writer(tmp_path:
     await asyncio.gather(task, return_exceptions=True)
     release()
     await cube.write(lambda tx: tx.put(said("next")))
-    assert {m.text for m in (await cube.list()).items} == {"cancelled", "next"}  # the work is done, only nobody waits for it
+    assert {m.text for m in (await cube.list()).items} == {
+        "cancelled",
+        "next",
+    }  # the work is done, only nobody waits for it
     await cube.close()
 
 

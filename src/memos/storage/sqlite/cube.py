@@ -20,10 +20,9 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
-from memos.errors import DimensionMismatch, StorageBusy, StorageError, StorageFull, StorageReadOnly
+from memos.errors import StorageBusy, StorageError, StorageFull, StorageReadOnly
 from memos.memory.filter import Filter
 from memos.memory.model import EdgeType, Memory, Version
-from memos.memory.time import from_micros, to_micros
 from memos.storage.ports import (
     NOW,
     Change,
@@ -43,17 +42,14 @@ from memos.storage.ports import (
     View,
     WriteTx,
 )
-from memos.storage.resident.gather import Resolved, Span, gather, rarity_of
-from memos.storage.resident.index import ResidentIndex
-from memos.storage.sqlite import purge, reads, terms
+from memos.storage.sqlite import purge, reads
 from memos.storage.sqlite.bridge import bridge
 from memos.storage.sqlite.connect import backups, check_same, check_schema, connect, file_id, migrate, typed_errors
-from memos.storage.sqlite.feed import Feed
+from memos.storage.sqlite.ranked import RankedReads
 from memos.storage.sqlite.schema import CUBE_APPLICATION_ID, CUBE_MIGRATIONS
 from memos.storage.sqlite.writer import Writer
 
 T = TypeVar("T")
-_Seen = tuple[NDArray[np.bool_], NDArray[np.int64]]
 
 SCHEMA = len(CUBE_MIGRATIONS)
 DROP_BATCH = 2_000
@@ -76,8 +72,7 @@ class SqliteCube:
         self._lock = threading.Lock()
         self._closed = False
         self._embedded_up_to: dict[str, tuple[int, int]] = {}
-        self._masks: dict[object, tuple[int, _Seen]] = {}
-        self.feed = Feed(path, read_only=read_only)
+        self.ranked = RankedReads(path, read_only=read_only)
 
     @classmethod
     def open(cls, path: Path, *, durability: Durability = "full", create: bool = True) -> SqliteCube:
@@ -130,8 +125,7 @@ class SqliteCube:
         (they hold what was deleted). Returns the report with `erased_from_disk` set.
         """
         rewrite = self.path.stat().st_size <= VACUUM_LIMIT if vacuum is None else vacuum
-        with self._lock:
-            self._masks.clear()
+        self.ranked.forget_masks()
         self._release_readers()
         try:
             erased = await asyncio.wrap_future(self._writer.submit_bare(lambda db: purge.erase(db, vacuum=rewrite)))
@@ -215,50 +209,11 @@ class SqliteCube:
         view: View = NOW,
     ) -> builtins.list[Scored]:
         """Nearest vectors of one model by cosine."""
-
-        def run(db: apsw.Connection) -> builtins.list[Scored]:
-            with self.feed.lock:
-                index = self.feed.refresh()
-                allowed, rows = self._seen(db, index, where, view)
-                if model not in index.vectors:
-                    return []
-                docs, scores = index.vectors[model].best(_checked(vector, model, index), limit, allowed)
-                numbers = rows[docs].tolist()
-            found = reads.by_rows(db, numbers)
-            return [Scored(found[n].id, float(s)) for n, s in zip(numbers, scores, strict=True) if n in found]
-
-        return await self._read(run)
+        return await self._read(lambda db: self.ranked.search_vector(db, vector, model, limit, where, view))
 
     async def gather(self, probe: Probe, *, where: Filter | None = None, view: View = NOW) -> Pool:
         """The candidates of a question with every channel's value. See `Pool`."""
-        return await self._read(lambda db: self._gather(db, probe, where, view))
-
-    def _gather(self, db: apsw.Connection, probe: Probe, where: Filter | None, view: View) -> Pool:
-        with self.feed.lock:
-            index = self.feed.refresh()
-            if probe.vector is not None and probe.model in index.vectors:
-                _checked(probe.vector, probe.model, index)
-            numbers = terms.lookup(db, probe.terms)
-            rarity = probe.idf or {
-                w: rarity_of(len(index), index.postings.frequency(numbers[w]) if w in numbers else 0)
-                for w in probe.terms
-            }
-            weights = {w: weight * rarity[w] for w, weight in probe.terms.items()}
-            asked = Resolved(
-                probe=probe,
-                terms={numbers[w]: weight for w, weight in weights.items() if w in numbers},
-                full=sum(
-                    weight for w, weight in weights.items() if w in numbers or w.isascii()
-                ),  # unseen CJK pairs are mostly no words
-                spans=tuple(Span(to_micros(w.start), to_micros(w.end), w.weight) for w in probe.spans),
-                force=tuple(d for t in reads.text_ids(db, probe.force) if (d := index.document(t)) >= 0),
-            )
-            allowed, rows = self._seen(db, index, where, view)
-            pool = gather(index, asked, allowed)
-            if view.known_at is None:
-                return pool
-            then = {int(index.n.view[d]): int(rows[d]) for d in np.flatnonzero(rows != index.n.view)}
-            return replace(pool, rows=np.asarray([then.get(n, n) for n in pool.rows.tolist()], np.int64))
+        return await self._read(lambda db: self.ranked.gather(db, probe, where, view))
 
     async def fetch(self, rows: Sequence[int]) -> dict[int, Memory]:
         """The memories behind handles of a pool."""
@@ -266,47 +221,11 @@ class SqliteCube:
 
     async def frequencies(self, words: Collection[str]) -> tuple[int, dict[str, int]]:
         """How many texts there are, and how many hold each term."""
-
-        def run(db: apsw.Connection) -> tuple[int, dict[str, int]]:
-            with self.feed.lock:
-                index = self.feed.refresh()
-                numbers = terms.lookup(db, words)
-                return len(index), {w: index.postings.frequency(n) for w, n in numbers.items()}
-
-        return await self._read(run)
+        return await self._read(lambda db: self.ranked.frequencies(db, words))
 
     async def outline(self) -> Outline:
         """Who speaks in the cube, and which time it covers."""
-
-        def run(_: apsw.Connection) -> Outline:
-            with self.feed.lock:
-                speakers, first, last = self.feed.refresh().outline()
-            return Outline(speakers, from_micros(first), from_micros(last)) if speakers else Outline({})
-
-        return await self._read(run)
-
-    def _seen(self, db: apsw.Connection, index: ResidentIndex, where: Filter | None, view: View) -> _Seen:
-        """Which documents of the index a view and filter leave, and the row of each in that view. Cached until the
-        cube changes.
-        """
-        if where is None and view == NOW:
-            return index.active(), index.n.view
-        key = (where, view)
-        cached = self._masks.get(key)
-        if cached is not None and cached[0] == self.feed.stamp:
-            return cached[1]
-        mask, rows = np.zeros(len(index), bool), index.n.view.copy()
-        pairs = np.asarray(reads.matching_texts(db, where, view), np.int64).reshape(-1, 2)
-        docs = np.searchsorted(index.t.view, pairs[:, 0])
-        docs[docs == len(index)] = 0
-        known = index.t.view[docs] == pairs[:, 0] if len(index) else np.zeros(len(docs), bool)
-        mask[docs[known]] = True
-        rows[docs[known]] = pairs[known, 1]
-        with self._lock:
-            if len(self._masks) > 32:
-                self._masks.clear()
-            self._masks[key] = (self.feed.stamp, (mask, rows))
-        return mask, rows
+        return await self._read(self.ranked.outline)
 
     async def preceding(self, ids: Sequence[str], count: int) -> dict[str, tuple[Memory, ...]]:
         """For each raw record the records before it in its session, oldest first."""
@@ -347,8 +266,7 @@ class SqliteCube:
     @property
     def resident_bytes(self) -> int:
         """Memory the resident index holds; 0 when it is not loaded."""
-        index = self.feed.index
-        return 0 if index is None else index.nbytes
+        return self.ranked.nbytes
 
     def files(self) -> builtins.list[Path]:
         """Every file this cube occupies."""
@@ -374,7 +292,7 @@ class SqliteCube:
         """The same, blocking."""
         self._closed = True
         self._writer.close()
-        self.feed.drop()
+        self.ranked.feed.drop()
         self._release_readers()
 
     async def _read(self, fn: Callable[[apsw.Connection], T]) -> T:
@@ -406,12 +324,3 @@ class SqliteCube:
                 self._idle.get_nowait().close()
             except queue.Empty:
                 return
-
-
-def _checked(vector: NDArray[np.float32], model: str, index: ResidentIndex) -> NDArray[np.float32]:
-    dim = index.vectors[model].dim
-    if len(vector) != dim:
-        raise DimensionMismatch(
-            f"model {model!r} has {dim} dimensions in this cube, the question's vector has {len(vector)}"
-        )
-    return np.asarray(vector, np.float32)

@@ -41,6 +41,7 @@ class Feed:
         self._models: dict[int, tuple[str, int]] = {}
         self._data_version = -1
         self.stamp = 0
+        self.ready = False
 
     def refresh(self) -> ResidentIndex:
         """Bring the index up to date with what is committed, and return it. `stamp` changes when anything was
@@ -58,6 +59,7 @@ class Feed:
                 self._follow(db)
                 self.stamp += 1
             self._data_version = version
+            self.ready = True
             assert self.index is not None
             return self.index
         finally:
@@ -66,7 +68,7 @@ class Feed:
     def drop(self) -> None:
         """Free the index and its connection; the next `refresh` loads it again."""
         with self.lock:
-            self.index = None
+            self.index, self.ready = None, False
             if self._db is not None:
                 self._db.close()
                 self._db = None

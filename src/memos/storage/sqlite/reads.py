@@ -5,7 +5,7 @@ transaction.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import apsw
 
@@ -13,12 +13,14 @@ from memos.errors import InvalidInput, NotFound
 from memos.memory.filter import Filter
 from memos.memory.ids import id_from_bytes, id_to_bytes, is_id
 from memos.memory.model import EdgeType, Memory, Version
+from memos.memory.number import whole
 from memos.memory.time import from_micros
 from memos.storage.ports import Direction, Link, Page, Pending, Scored, StoreStats, TextQuery, Todo, View
 from memos.storage.sqlite import rows, terms, views
 from memos.storage.sqlite.where import compile_where
 from memos.text.document import own_words
 
+MAX_DEPTH = 100  # hops of one walk
 FTS_BUDGET = 20_000  # postings a text query may walk: the rarest terms are taken first until it is used up
 
 
@@ -55,8 +57,7 @@ def list_page(
     """One page in order of creation (ids are time-ordered), after the cursor. No row is skipped or repeated by writes
     between pages.
     """
-    if limit < 1:
-        raise InvalidInput(f"limit must be at least 1, got {limit}")
+    whole(limit, "limit", hint="; go on with cursor for more")
     condition, params = _conditions(where, view)
     if cursor is not None:
         if not is_id(cursor):
@@ -102,8 +103,10 @@ def neighbors(
     """Edges within `depth` hops, breadth first, each once, nearest first; two directed look-ups per node, never an
     OR.
     """
-    if depth < 1 or limit < 1:
-        raise InvalidInput(f"depth and limit must be at least 1, got {depth} and {limit}")
+    whole(depth, "depth", most=MAX_DEPTH)
+    whole(limit, "limit")
+    if direction not in ("out", "in", "both"):
+        raise InvalidInput(f"direction is out, in or both, got {direction!r}")
     condition, params = views.edge_view(view)
     if types is not None:
         condition += f" AND e.type IN ({', '.join('?' * len(types))})"
@@ -132,23 +135,41 @@ def neighbors(
     return out
 
 
+class TextRow(NamedTuple):
+    """A row found by full text, with what the ranking needs of it."""
+
+    id: bytes
+    score: float
+    n: int
+    session: str | None
+    happened: int
+    layer: str
+    features: int
+    length: int
+
+
 def search_text(db: apsw.Connection, query: TextQuery, limit: int, where: Filter | None, view: View) -> list[Scored]:
     """Full text by FTS5 over term numbers: BM25, rarest terms first until the work budget is used."""
+    return [Scored(id_from_bytes(r.id), r.score) for r in text_rows(db, query, limit, where, view)]
+
+
+def text_rows(db: apsw.Connection, query: TextQuery, limit: int, where: Filter | None, view: View) -> list[TextRow]:
+    """The rows that `search_text` finds, best first."""
     numbers = terms.lookup(db, dict.fromkeys(query.terms))
     if not numbers:
         return []
     condition, params = _conditions(where, view)
     chosen = _rarest(db, list(numbers.values()))
+    # rows that share a text with an older version are found through the index on t; the others have t = n
     sql = (
-        "SELECT m.id, -f.rank FROM (SELECT rowid, rank FROM fts WHERE fts MATCH ?) f JOIN memories m ON m.t=f.rowid "
+        "SELECT m.id, -f.rank, m.n, m.session, coalesce(m.valid_from, m.recorded_at), m.layer, m.features, "
+        "(SELECT length(x.terms) / 4 FROM memories x WHERE x.n=f.rowid) "
+        "FROM (SELECT rowid, rank FROM fts WHERE fts MATCH ?) f "
+        "CROSS JOIN memories m ON (m.n=f.rowid OR m.t=f.rowid AND m.t<>m.n) "
         f"WHERE {condition} ORDER BY f.rank LIMIT ?"
     )
-    # rows that share a text with an older version are found through the index on t; the others have t = n
-    sql = sql.replace(
-        "JOIN memories m ON m.t=f.rowid", "CROSS JOIN memories m ON (m.n=f.rowid OR m.t=f.rowid AND m.t<>m.n)"
-    )
     found: list[Any] = db.execute(sql, [" OR ".join(f'"{n}"' for n in chosen), *params, limit]).fetchall()
-    return [Scored(id_from_bytes(i), float(s)) for i, s in found]
+    return [TextRow(*row) for row in found]
 
 
 def _rarest(db: apsw.Connection, numbers: list[int]) -> list[int]:

@@ -170,7 +170,7 @@ class SqliteRegistry:
 
 
 def _make_empty(path: Path) -> None:
-    """The file of a new cube is there before the cube is: one that is missing later was lost, and is never made anew in silence."""
+    """The file of a new cube is there before the cube is: one that is missing later was lost, and is not made anew."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.touch()
     with contextlib.suppress(OSError):  # a folder cannot be synced everywhere
