@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 import shlex
 import subprocess
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
+from memos import AsyncMemOS, Settings, errors
 from memos.cli.main import app
 
 ROOT = Path(__file__).parents[1]
@@ -132,3 +134,28 @@ def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
         html = tmp_path / "site" / ("index.html" if name.name == "index" else f"{name}/index.html")
         assert html.is_file()
         assert "```" not in html.read_text("utf-8"), f"{page.name} has a fence that is not rendered"
+
+
+def test_the_api_page_names_every_parameter_of_every_verb() -> None:
+    text = (ROOT / "docs" / "api.md").read_text("utf-8")
+    sections = dict(re.findall(r"^### (\w+)\n(.*?)(?=^##)", text, re.MULTILINE | re.DOTALL))
+    rows = dict(re.findall(r"^\| `(\w+)` \| (.*?)$", text.partition("## Cubes")[2], re.MULTILINE))
+    missing = []
+    for name, verb in inspect.getmembers(AsyncMemOS, inspect.iscoroutinefunction):
+        if name.startswith("_") or name == "close":
+            continue
+        told = sections.get(name) or rows.get(name) or text.partition(f"`{name}(")[2].partition("\n")[0]
+        missing += [f"{name}({p})" for p in inspect.signature(verb).parameters if p != "self" and p not in _words(told)]
+    assert missing == []
+
+
+def test_the_api_page_names_every_error_and_every_setting() -> None:
+    text = (ROOT / "docs" / "api.md").read_text("utf-8")
+    wanted = [n for n, e in vars(errors).items() if inspect.isclass(e) and issubclass(e, errors.MemosError)]
+    wanted += [f.name for f in fields(Settings)]
+    assert [n for n in wanted if f"`{n}`" not in text] == []
+
+
+def _words(text: str) -> set[str]:
+    """The names that stand in code spans."""
+    return {word for span in re.findall(r"`([^`]+)`", text) for word in re.findall(r"\w+", span)}

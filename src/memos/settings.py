@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from memos.errors import InvalidInput
+from memos.memory.number import whole
 from memos.memory.time import load_zone
 from memos.storage.ports import Durability
 
@@ -20,8 +21,8 @@ class Settings:
     """Everything that can be set. Each field is also the environment variable `MEMOS_<FIELD>`.
 
     `home`: folder of all data. `durability`: `full` (acknowledged = on disk, survives power loss) or `normal`
-    (survives a crash of the process). `embedder`: `default`, `none`, or `provider:model`. `reranker`: `none` or
-    `http:URL`. `timezone`: of times given without one. `background`: digest and embed after `add` without being
+    (survives a crash of the process). `embedder`: `default`, `none`, or `provider:model`. `reranker`: `none`,
+    `cohere:MODEL` or `jina:MODEL`. `timezone`: of times given without one. `background`: digest and embed after `add` without being
     asked. `open_cubes`: how many cubes stay open. `resident_mb`: memory that resident indexes may use before the
     least recently used one is dropped.
     """
@@ -39,10 +40,17 @@ class Settings:
         object.__setattr__(self, "home", Path(self.home).expanduser())
         if self.durability not in ("full", "normal"):
             raise InvalidInput(f"durability is 'full' or 'normal', got {self.durability!r}")
+        if not isinstance(self.background, bool):
+            raise InvalidInput(f"background is True or False, got {self.background!r}")
         for name in ("open_cubes", "resident_mb"):
-            if getattr(self, name) < 1:
-                raise InvalidInput(f"{name} must be at least 1, got {getattr(self, name)}")
-        load_zone(self.timezone)
+            whole(getattr(self, name), name, most=1 << 31)
+        for name in ("embedder", "reranker", "timezone"):
+            if not isinstance(getattr(self, name), str):
+                raise InvalidInput(f"{name} is a text, got {getattr(self, name)!r:.60}")
+        try:
+            load_zone(self.timezone)
+        except InvalidInput as error:
+            raise InvalidInput(f"timezone: {error}") from None
 
     @classmethod
     def load(cls, env: Mapping[str, str] | None = None, **given: Any) -> Settings:
@@ -54,15 +62,22 @@ class Settings:
         values: dict[str, Any] = {}
         for f in fields(cls):
             raw = env.get(f"MEMOS_{f.name.upper()}")
-            if raw is not None:
+            if raw is not None and raw.strip():  # set to nothing is not set
                 values[f.name] = _parse(f.name, raw, getattr(cls(), f.name))
         unknown = set(given) - {f.name for f in fields(cls)}
         if unknown:
             raise InvalidInput(
                 f"unknown setting {sorted(unknown)[0]!r}; known: {', '.join(f.name for f in fields(cls))}"
             )
+        from_env = set(values) - {k for k, v in given.items() if v is not None}
         values |= {k: v for k, v in given.items() if v is not None}
-        return replace(cls(), **values)
+        try:
+            return replace(cls(), **values)
+        except InvalidInput as error:  # messages begin with the name of the field
+            name = str(error).replace(":", " ").split()[0]
+            if name not in from_env:
+                raise
+            raise InvalidInput(f"MEMOS_{name.upper()}: {error}") from None
 
     def rows(self) -> list[tuple[str, str, str]]:
         """(name, value, environment variable) of every setting, for `memos config`."""

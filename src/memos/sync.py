@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import atexit
+import concurrent.futures
 import contextlib
 import threading
 import weakref
@@ -13,10 +14,12 @@ from collections.abc import Callable, Coroutine
 from functools import update_wrapper
 from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, overload
 
+from memos.errors import InvalidInput
 from memos.system import AsyncMemOS
 
 P = ParamSpec("P")
 R = TypeVar("R")
+_CLOSED = "this MemOS is closed; make a new one"
 
 
 class _Verb(Generic[P, R]):
@@ -53,6 +56,7 @@ class MemOS:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
         self._lock = threading.Lock()
+        self._closed = False
         _open.add(self)
 
     add = _Verb(AsyncMemOS.add)
@@ -84,6 +88,7 @@ class MemOS:
         """Finish writes, close every file and end the thread. A second call does nothing."""
         with self._lock:
             loop, self._loop = self._loop, None
+            self._closed = True
         _open.discard(self)
         if loop is None:
             return
@@ -100,12 +105,16 @@ class MemOS:
 
     def _run(self, coroutine: Coroutine[Any, Any, R]) -> R:
         with self._lock:
+            if self._closed:
+                coroutine.close()
+                raise InvalidInput(_CLOSED)
             if self._loop is None:
                 self._loop = self._start()
-            loop = self._loop
-        future = asyncio.run_coroutine_threadsafe(coroutine, loop)
+            future = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
         try:
             return future.result()
+        except concurrent.futures.CancelledError:
+            raise InvalidInput(_CLOSED) from None
         except KeyboardInterrupt:
             future.cancel()
             raise
@@ -116,6 +125,11 @@ class MemOS:
         def run() -> None:
             asyncio.set_event_loop(loop)
             loop.run_forever()
+            left = asyncio.all_tasks(loop)  # calls that other threads wait for; they are told that it is closed
+            for task in left:
+                task.cancel()
+            loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
+            loop.run_until_complete(loop.shutdown_default_executor())
             loop.close()
 
         self._thread = threading.Thread(target=run, name="memos-loop", daemon=True)

@@ -44,6 +44,7 @@ from memos.storage.sqlite.registry import SqliteRegistry, check_name
 DEFAULT_USER = "default"
 DEFAULT_SESSION = "default"
 When = datetime | str | float | None
+_WHOLE = (SearchStatus.FOUND, SearchStatus.NOTHING)  # what a search must not claim when a cube could not be searched
 
 
 class AsyncMemOS:
@@ -292,7 +293,7 @@ class AsyncMemOS:
         reasons = [f"cube {name!r} could not be searched: {e}" for name, e in failed]
         if waiting:
             reasons.append(f"{waiting} messages are not digested yet")
-        partial = SearchStatus.PARTIAL if failed and result.hits else result.status
+        partial = SearchStatus.PARTIAL if failed and result.status in _WHOLE else result.status
         return replace(result, status=partial, reasons=(*result.reasons, *reasons)) if reasons else result
 
     async def explain(

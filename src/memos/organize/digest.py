@@ -60,7 +60,8 @@ async def digest(store: CubeStore, reader: Reader, *, limit: int = BATCH) -> Dig
 async def _one(store: CubeStore, trace: Memory, reading: Reading | str) -> bool:
     """Each trace is a change of its own, so that it can be undone alone; the writer commits them together.
 
-    A trace that was edited while it was read keeps its mark; nothing is derived from one that was taken back.
+    A trace that was edited while it was read keeps its mark; nothing is derived from one that was taken back
+    (its mark waits, in case that is undone).
     """
 
     def apply(tx: WriteTx) -> bool:
@@ -68,9 +69,9 @@ async def _one(store: CubeStore, trace: Memory, reading: Reading | str) -> bool:
             tx.fail(trace.id, TASK, reading)
             return False
         current = tx.get(trace.id)
-        if current is None or current.text != trace.text:
+        if current is None or current.text != trace.text or current.status is Status.RETRACTED:
             return True
-        if tx.unmark(trace.id, TASK) and current.status is not Status.RETRACTED:
+        if tx.unmark(trace.id, TASK):
             outcome = Outcome()
             reconcile(tx, trace, reading.statements, outcome)
             for found in reading.mentions:

@@ -247,7 +247,7 @@ def _finish(
         status = SearchStatus.BELOW_THRESHOLD
         reasons = [*reasons, f"the best score is {best:.2f}, below the threshold of {ask.threshold:.2f}"]
     else:
-        status = SearchStatus.NOTHING
+        status = SearchStatus.PARTIAL if partial else SearchStatus.NOTHING
     context = packing.pack(kept, ask.max_tokens, load_zone(ask.zone))
     if kept and not context:
         reasons = [*reasons, f"no hit fits into max_tokens={ask.max_tokens}"]

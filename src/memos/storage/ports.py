@@ -368,7 +368,7 @@ class CubeStore(Protocol):
         ...
 
     async def todo(self, task: str, limit: int = 100, *, attempts_below: int | None = None) -> builtins.list[Todo]:
-        """The oldest marks of a task, those left out that failed as often as that or more."""
+        """The oldest marks of a task, without those that failed as often as that or more, or whose memory was retracted."""
         ...
 
     async def pending_vectors(self, model: str, limit: int = 256) -> builtins.list[Pending]:

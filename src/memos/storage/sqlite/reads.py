@@ -4,6 +4,8 @@ transaction.
 
 from __future__ import annotations
 
+import json
+import math
 from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
@@ -21,6 +23,7 @@ from memos.storage.sqlite.where import compile_where
 from memos.text.document import own_words
 
 MAX_DEPTH = 100  # hops of one walk
+_TEXT_BATCH = 1_000
 FTS_BUDGET = 20_000  # postings a text query may walk: the rarest terms are taken first until it is used up
 
 
@@ -154,38 +157,49 @@ def search_text(db: apsw.Connection, query: TextQuery, limit: int, where: Filter
 
 
 def text_rows(db: apsw.Connection, query: TextQuery, limit: int, where: Filter | None, view: View) -> list[TextRow]:
-    """The rows that `search_text` finds, best first."""
-    numbers = terms.lookup(db, dict.fromkeys(query.terms))
-    if not numbers:
-        return []
+    """The rows that `search_text` finds, best first: by the summed rarity of the terms they hold, shorter texts first among equals.
+    (FTS5 has no scores of its own without positions, which would double the index.)"""
     condition, params = _conditions(where, view)
-    chosen = _rarest(db, list(numbers.values()))
-    # rows that share a text with an older version are found through the index on t; the others have t = n
-    sql = (
-        "SELECT m.id, -f.rank, m.n, m.session, coalesce(m.valid_from, m.recorded_at), m.layer, m.features, "
-        "(SELECT length(x.terms) / 4 FROM memories x WHERE x.n=f.rowid) "
-        "FROM (SELECT rowid, rank FROM fts WHERE fts MATCH ?) f "
-        "CROSS JOIN memories m ON (m.n=f.rowid OR m.t=f.rowid AND m.t<>m.n) "
-        f"WHERE {condition} ORDER BY f.rank LIMIT ?"
-    )
-    found: list[Any] = db.execute(sql, [" OR ".join(f'"{n}"' for n in chosen), *params, limit]).fetchall()
-    return [TextRow(*row) for row in found]
-
-
-def _rarest(db: apsw.Connection, numbers: list[int]) -> list[int]:
-    counts = []
-    for number in numbers:
-        sql = "SELECT count(*) FROM (SELECT 1 FROM fts WHERE fts MATCH ? LIMIT ?)"
-        counts.append((int(db.execute(sql, (f'"{number}"', FTS_BUDGET)).get), number))
-    counts.sort()
-    chosen: list[int] = []
-    used = 0
-    for n, number in counts:
-        if chosen and used + n > FTS_BUDGET:
+    out: list[TextRow] = []
+    scored = _scored_texts(db, query)
+    for at in range(0, len(scored), _TEXT_BATCH):
+        batch = dict(scored[at : at + _TEXT_BATCH])
+        # rows that share a text with an older version are found through the index on t; the others have t = n
+        sql = (
+            "SELECT m.id, j.value, m.n, m.session, coalesce(m.valid_from, m.recorded_at), m.layer, m.features, "
+            "(SELECT length(x.terms) / 4 FROM memories x WHERE x.n=j.value) FROM json_each(?) j "
+            f"CROSS JOIN memories m ON (m.n=j.value AND m.t=m.n OR m.t=j.value AND m.t<>m.n) WHERE {condition}"
+        )
+        found: list[Any] = db.execute(sql, [json.dumps(list(batch)), *params]).fetchall()
+        out += [TextRow(row[0], batch[row[1]], *row[2:]) for row in found]
+        if len(out) >= limit:
             break
-        used += n
-        chosen.append(number)
-    return chosen
+    out.sort(key=lambda r: (-r.score, r.length, r.n))
+    return out[:limit]
+
+
+def _scored_texts(db: apsw.Connection, query: TextQuery) -> list[tuple[int, float]]:
+    """(text id, summed rarity) of the texts that hold any of the terms, best first; the rarest terms are walked first, until the
+    work budget is used."""
+    numbers = terms.lookup(db, dict.fromkeys(query.terms))
+    weight = dict(zip(query.terms, query.weights, strict=True)) if query.weights else {}
+    total = max(1, newest(db)[0])
+    walked: dict[int, float] = {}
+    used = 0
+    for count, term in sorted((_frequency(db, number), term) for term, number in numbers.items()):
+        if used and used + count > FTS_BUDGET:
+            break
+        used += count
+        rarity = math.log(1 + (total - min(count, total) + 0.5) / (count + 0.5)) * weight.get(term, 1.0)
+        for (text,) in db.execute("SELECT rowid FROM fts WHERE fts MATCH ?", (f'"{numbers[term]}"',)):
+            walked[text] = walked.get(text, 0.0) + rarity
+    return sorted(walked.items(), key=lambda item: -item[1])
+
+
+def _frequency(db: apsw.Connection, number: int) -> int:
+    """How many texts hold a term, counted up to the work budget."""
+    sql = "SELECT count(*) FROM (SELECT 1 FROM fts WHERE fts MATCH ? LIMIT ?)"
+    return int(db.execute(sql, (f'"{number}"', FTS_BUDGET)).get)
 
 
 _WHEN = "coalesce({0}.valid_from, {0}.recorded_at)"
@@ -224,9 +238,14 @@ def _beside(db: apsw.Connection, columns: str, ident: bytes, count: int, *, late
     return db.execute(sql, (session, at, ident, count)).fetchall()
 
 
+_STANDS = (
+    "NOT EXISTS(SELECT 1 FROM memories m WHERE m.id=todo.id AND m.known_to IS NULL AND m.status='retracted')"
+)
+
+
 def todo(db: apsw.Connection, task: str, limit: int, attempts_below: int | None = None) -> list[Todo]:
-    """The oldest marks of a task that did not fail too often."""
-    sql = "SELECT id, task, since, attempts, error FROM todo WHERE task=? AND attempts < ? ORDER BY q LIMIT ?"
+    """The oldest marks of a task that did not fail too often; those of what was taken back wait."""
+    sql = f"SELECT id, task, since, attempts, error FROM todo WHERE task=? AND attempts < ? AND {_STANDS} ORDER BY q LIMIT ?"
     found: list[Any] = db.execute(sql, (task, 1 << 62 if attempts_below is None else attempts_below, limit)).fetchall()
     return [Todo(id_from_bytes(i), k, from_micros(s), a, e) for i, k, s, a, e in found]
 
@@ -295,7 +314,7 @@ def stats(db: apsw.Connection, disk_bytes: int) -> StoreStats:
         versions=int(db.execute("SELECT count(*) FROM memories").get),
         edges=int(db.execute("SELECT count(*) FROM edges WHERE known_to IS NULL").get),
         vectors=table("SELECT k.name, count(*) FROM vectors v JOIN models k ON k.m=v.m GROUP BY k.name"),
-        pending=table("SELECT task, count(*) FROM todo GROUP BY task"),
+        pending=table(f"SELECT task, count(*) FROM todo WHERE {_STANDS} GROUP BY task"),
         disk_bytes=disk_bytes,
         schema_version=int(db.execute("PRAGMA user_version").get),
     )
