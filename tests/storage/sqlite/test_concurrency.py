@@ -8,12 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 
 from memos.errors import StorageError
 from memos.memory.filter import parse_filter
 from memos.memory.ids import new_id
 from memos.memory.model import Kind, Memory
 from memos.storage.ports import Probe, TextQuery
+from memos.storage.sqlite import ranked
 from memos.storage.sqlite.cube import SqliteCube
 
 
@@ -35,7 +37,11 @@ async def test_reads_go_on_while_others_write_delete_and_erase(tmp_path: Path) -
             some = await store.write(lambda tx: [tx.put(said(i)) for i in range(5)])
             pending = await store.pending_vectors("m", 20)
             await store.write(lambda tx, p=pending: tx.put_vectors("m", [(x.text_id, vector) for x in p]))
-            await (store.purge([m.id for m in some]) if rounds % 3 == 0 else store.write(lambda tx, s=some: tx.purge([m.id for m in s])))
+            await (
+                store.purge([m.id for m in some])
+                if rounds % 3 == 0
+                else store.write(lambda tx, s=some: tx.purge([m.id for m in s]))
+            )
             rounds += 1
         return rounds
 
@@ -51,7 +57,7 @@ async def test_reads_go_on_while_others_write_delete_and_erase(tmp_path: Path) -
             assert len(await store.search_vector(vector, "m", limit=1_000)) >= 20
             assert ids <= {m.id for m in (await store.list(limit=1_000)).items}
             if rounds % 7 == 0:
-                store.feed.drop()
+                store.ranked.feed.drop()
             rounds += 1
         return rounds
 
@@ -87,3 +93,36 @@ async def test_closing_while_others_read_and_write_is_a_typed_error_for_them(tmp
         await asyncio.sleep(0.02)
         await cube.close()
         assert -1 not in await asyncio.wait_for(asyncio.gather(*tasks), 20)
+
+
+async def test_while_a_large_index_loads_the_stored_full_text_answers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ranked, "LOAD_AT_ONCE", 0)
+    cube = SqliteCube.open(tmp_path / "a.cube", durability="normal")
+    await cube.write(lambda tx: [tx.put(said(i)) for i in range(30)])
+    with cube.ranked.feed.lock:  # the loader waits for this
+        pool = await asyncio.wait_for(cube.gather(Probe({"number": 1.0}), where=parse_filter({"tags": "odd"})), 5)
+        assert (pool.loading, len(pool.rows)) == (True, 15)
+        assert {len(c) for c in pool.columns.values()} == {15}
+    for _ in range(200):
+        pool = await cube.gather(Probe({"number": 1.0}))
+        if not pool.loading:
+            break
+        await asyncio.sleep(0.01)
+    assert (pool.loading, len(pool.rows)) == (False, 30)
+    await cube.close()
+
+
+async def test_a_cube_may_be_closed_while_its_index_loads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ranked, "LOAD_AT_ONCE", 0)
+    for _ in range(5):
+        cube = SqliteCube.open(tmp_path / "a.cube", durability="normal")
+        await cube.write(lambda tx: [tx.put(said(i)) for i in range(200)])
+        await cube.gather(Probe({"tea": 1.0}))
+        await cube.close()
+        for _ in range(100):
+            if cube.ranked._loader is None or not cube.ranked._loader.is_alive():
+                break
+            await asyncio.sleep(0.02)
+        assert not list(tmp_path.glob("*-wal")), "a connection was opened again after closing"

@@ -91,7 +91,7 @@ class ResidentIndex:
         terms = [self._take(rows) for rows in chunks if rows]
         if not terms:
             return
-        self.postings.build(self.length.view.astype(np.int64), np.concatenate(terms))
+        self.postings.build(self.length.view.astype(np.int64), terms)
         self.prev.extend(np.full(len(self), -1, np.int32))
         self.next.extend(np.full(len(self), -1, np.int32))
         self._chain_all()

@@ -5,8 +5,6 @@ A base in compressed rows plus a small tail of recent documents, folded into the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -15,7 +13,10 @@ U8 = NDArray[np.uint8]
 
 _NO_DOCS: I32 = np.empty(0, np.int32)
 _NO_TF: U8 = np.empty(0, np.uint8)
+_NO_TERMS: NDArray[np.uint32] = np.empty(0, np.uint32)
 _TAIL_MIN = 4096
+_DOC_BLOCK = 1 << 17
+_KEY_BLOCK = 1 << 22
 
 
 class Postings:
@@ -32,12 +33,11 @@ class Postings:
         self._tail_terms: list[NDArray[np.uint32]] = []
         self.documents = 0
 
-    def build(self, lengths: NDArray[np.int64], terms: NDArray[np.uint32]) -> None:
-        """Replace everything: document i has the next `lengths[i]` of `terms`."""
+    def build(self, lengths: NDArray[np.int64], parts: list[NDArray[np.uint32]]) -> None:
+        """Replace everything: document i has the next `lengths[i]` terms of `parts`, which is emptied on the way."""
         self.documents = len(lengths)
         self._tail, self._tail_docs, self._tail_terms = {}, [], []
-        docs = np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)
-        self._starts, self._docs, self._tf = _invert(terms, docs)
+        self._starts, self._docs, self._tf = _invert(lengths, parts)
 
     def append(self, doc: int, terms: NDArray[np.uint32]) -> None:
         """Add the next document."""
@@ -73,9 +73,11 @@ class Postings:
         return int(self._starts.nbytes + self._docs.nbytes + self._tf.nbytes)
 
     def _fold(self) -> None:
-        lengths = [len(t) for t in self._tail_terms]
-        docs = np.repeat(np.asarray(self._tail_docs, np.int32), lengths)
-        starts, new_docs, new_tf = _invert(_concat(self._tail_terms), docs)
+        first = self._tail_docs[0]
+        lengths = np.zeros(self._tail_docs[-1] - first + 1, np.int64)
+        lengths[np.asarray(self._tail_docs) - first] = [len(t) for t in self._tail_terms]
+        starts, new_docs, new_tf = _invert(lengths, self._tail_terms)
+        new_docs += np.int32(first)
         size = max(len(self._starts), len(starts))
         base, more = _padded(self._starts, size), _padded(starts, size)
         # per term the base's documents all come before the tail's, so both move by what the other holds before them
@@ -89,31 +91,43 @@ class Postings:
         self._tail, self._tail_docs, self._tail_terms = {}, [], []
 
 
-def _invert(terms: NDArray[np.uint32], docs: I32) -> tuple[NDArray[np.int64], I32, U8]:
-    """(term, doc) pairs to row starts, documents ascending and frequencies. One sort of 64-bit keys, no index array."""
-    if not len(terms):
+def _invert(lengths: NDArray[np.int64], parts: list[NDArray[np.uint32]]) -> tuple[NDArray[np.int64], I32, U8]:
+    """Terms in document order to row starts, documents ascending and frequencies.
+
+    One in-place sort of 64-bit keys (term, document), then blocks of it: at a million messages memory is what is scarce.
+    """
+    total = int(lengths.sum())
+    if not total:
         return np.zeros(1, np.int64), _NO_DOCS, _NO_TF
-    keys = terms.astype(np.uint64) << np.uint64(32)
-    keys |= docs.astype(np.uint64)
+    keys = np.empty(total, np.uint64)
+    at = 0
+    for i, part in enumerate(parts):
+        keys[at : at + len(part)] = part
+        at += len(part)
+        parts[i] = _NO_TERMS
+    keys <<= np.uint64(32)
+    ends = np.cumsum(lengths)
+    for low in range(0, len(lengths), _DOC_BLOCK):
+        high = min(low + _DOC_BLOCK, len(lengths))
+        docs = np.repeat(np.arange(low, high, dtype=np.uint64), lengths[low:high])
+        keys[int(ends[high - 1]) - len(docs) : int(ends[high - 1])] |= docs
     keys.sort()
-    first = np.empty(len(keys), bool)
-    first[0] = True
-    np.not_equal(keys[1:], keys[:-1], out=first[1:])
-    at = np.flatnonzero(first)
-    tf = np.minimum(np.diff(at, append=len(keys)), 255).astype(np.uint8)
-    keys = keys[first]
-    starts = _row_starts((keys >> np.uint64(32)).astype(np.uint32))
-    return starts, (keys & np.uint64(0xFFFFFFFF)).astype(np.int32), tf
+    counts = np.zeros(int(keys[-1] >> np.uint64(32)) + 2, np.int64)
+    docs_out, tf_out, low = [], [], 0
+    while low < total:
+        high = min(low + _KEY_BLOCK, total)
+        while high < total and keys[high] == keys[high - 1]:  # a (term, document) pair is never cut
+            high += 1
+        block = keys[low:high]
+        first = np.flatnonzero(np.concatenate(([True], block[1:] != block[:-1])))
+        unique = block[first]
+        tf_out.append(np.minimum(np.diff(first, append=len(block)), 255).astype(np.uint8))
+        docs_out.append((unique & np.uint64(0xFFFFFFFF)).astype(np.int32))
+        found, each = np.unique(unique >> np.uint64(32), return_counts=True)
+        counts[found.astype(np.int64) + 1] += each
+        low = high
+    return np.cumsum(counts), np.concatenate(docs_out), np.concatenate(tf_out)
 
 
 def _padded(starts: NDArray[np.int64], size: int) -> NDArray[np.int64]:
     return np.concatenate((starts, np.full(size - len(starts), starts[-1], np.int64)))
-
-
-def _row_starts(sorted_terms: NDArray[np.uint32]) -> NDArray[np.int64]:
-    size = int(sorted_terms[-1]) + 1 if len(sorted_terms) else 0
-    return np.concatenate(([0], np.cumsum(np.bincount(sorted_terms, minlength=size)))).astype(np.int64)
-
-
-def _concat(parts: Sequence[NDArray[np.uint32]]) -> NDArray[np.uint32]:
-    return np.concatenate(parts) if parts else np.empty(0, np.uint32)
