@@ -159,3 +159,13 @@ def test_the_api_page_names_every_error_and_every_setting() -> None:
 def _words(text: str) -> set[str]:
     """The names that stand in code spans."""
     return {word for span in re.findall(r"`([^`]+)`", text) for word in re.findall(r"\w+", span)}
+
+
+def test_every_test_that_a_page_names_exists() -> None:
+    named = re.findall(r"`([\w/]+\.py)::(\w+)`", "".join(p.read_text("utf-8") for p in PAGES))
+    assert len(named) >= 40
+    assert [f"{f}::{t}" for f, t in named if not _has_test(ROOT / "tests" / f, t)] == []
+
+
+def _has_test(file: Path, name: str) -> bool:
+    return file.is_file() and re.search(rf"def {name}\b", file.read_text("utf-8")) is not None

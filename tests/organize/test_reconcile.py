@@ -83,6 +83,47 @@ def test_an_end_said_before_the_beginning_does_not_end_it(ann: Arriving) -> None
     assert ann.current() == ["chess"]
 
 
+def test_the_end_of_the_current_value_leaves_none(ann: Arriving) -> None:
+    ann.say("Rome", 1)
+    _, outcome = ann.say("Rome", 5, ended=True, until=5)
+    assert (outcome.added, outcome.superseded) == (0, 1)
+    assert (ann.current(), ann.then(3), ann.then(6)) == ([], ["Rome"], [])
+    ann.say("Oslo", 9)
+    assert (ann.current(), ann.then(6), ann.spans()["Rome"]) == (["Oslo"], [], (1, 5))
+
+
+def test_a_late_end_ends_earlier_than_the_next_value_did(ann: Arriving) -> None:
+    ann.say("Rome", 1)
+    ann.say("Oslo", 9)
+    ann.say("Rome", 5, ended=True, until=5)
+    assert (ann.then(3), ann.then(6), ann.then(10), ann.current()) == (["Rome"], [], ["Oslo"], ["Oslo"])
+
+
+def test_a_beginning_that_arrives_after_its_end_has_ended(ann: Arriving) -> None:
+    ann.say("Rome", 5, ended=True, until=5)
+    assert (ann.current(), ann.then(3), ann.then(6)) == ([], [], [])
+    ann.say("Rome", 1)
+    assert (ann.current(), ann.then(3), ann.then(6)) == ([], ["Rome"], [])
+
+
+def test_an_end_before_the_beginning_that_we_know_is_of_another_time(ann: Arriving) -> None:
+    ann.say("Rome", 5)
+    ann.say("Rome", 9, ended=True, until=-400)
+    assert (ann.current(), ann.then(7)) == (["Rome"], ["Rome"])
+
+
+def test_another_value_said_between_two_equal_ones_cuts_them_apart(ann: Arriving) -> None:
+    first, _ = ann.say("Rome", 1)
+    last, _ = ann.say("Rome", 9)
+    ann.say("Oslo", 5)
+    assert [ann.then(d) for d in (2, 6, 10)] == [["Rome"], ["Oslo"], ["Rome"]]
+    early, late = [m for m in ann.facts() if m.body["value"] == "Rome"]
+    assert ([s.memory_id for s in early.sources], [s.memory_id for s in late.sources]) == ([first.id], [last.id])
+    assert (early.status, late.status) == (Status.SUPERSEDED, Status.ACTIVE)
+    ann.cube.write_soon(lambda tx: tx.undo(late.id)).result()
+    assert ann.spans()["Rome"] == (1, None) and ann.current() == ["Rome"]
+
+
 def test_what_ended_may_begin_again(ann: Arriving) -> None:
     ann.say("chess", 1, single=False)
     ann.say("chess", 5, single=False, ended=True)

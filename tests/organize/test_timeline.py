@@ -3,6 +3,7 @@ day in the past has the value that was said last by then."""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -24,15 +25,11 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Arriving]:
     made.close()
 
 
-@pytest.fixture(autouse=True)
-def counted(request: pytest.FixtureRequest) -> None:
-    request.module.runs = getattr(request.module, "runs", 0)
+_numbers = itertools.count()
 
 
 def fresh_slot(arriving: Arriving) -> None:
-    global runs
-    runs += 1  # type: ignore[name-defined]  # noqa: F821
-    arriving.slot = f"person {runs}|home"  # type: ignore[name-defined]  # noqa: F821
+    arriving.slot = f"person {next(_numbers)}|home"
 
 
 said = st.lists(st.integers(0, 60), min_size=1, max_size=7, unique=True).flatmap(

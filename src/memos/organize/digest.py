@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import structlog
 
-from memos.errors import MemosError
+from memos.errors import MemosError, StorageError
 from memos.memory.model import Memory, Status
 from memos.memory.statement import Reading
 from memos.organize.reconcile import Outcome, mention, reconcile
@@ -22,6 +22,8 @@ log = structlog.get_logger(__name__)
 TASK = "digest"
 MAX_ATTEMPTS = 5
 BATCH = 64
+
+_UNREADABLE = (MemosError, ValueError, LookupError, TypeError, AttributeError, AssertionError, RecursionError)
 
 Reader = Callable[[Memory, Sequence[Memory]], Reading]
 
@@ -50,7 +52,7 @@ async def digest(store: CubeStore, reader: Reader, *, limit: int = BATCH) -> Dig
             continue
         try:
             readings.append((trace, reader(trace, before.get(trace.id, ()))))
-        except (MemosError, ValueError, LookupError, TypeError, AttributeError, RecursionError) as e:
+        except _UNREADABLE as e:
             log.warning("read_failed", memory=trace.id, error=type(e).__name__)
             readings.append((trace, f"{type(e).__name__}: {e}"))
     done = await asyncio.gather(*(_one(store, trace, reading) for trace, reading in readings))
@@ -78,4 +80,13 @@ async def _one(store: CubeStore, trace: Memory, reading: Reading | str) -> bool:
                 mention(tx, trace, found, outcome)
         return True
 
-    return await store.write(apply, Change(actor="digest", cause=f"read {trace.id}"))
+    change = Change(actor="digest", cause=f"read {trace.id}")
+    try:
+        return await store.write(apply, change)
+    except StorageError:
+        raise
+    except _UNREADABLE as e:  # whatever it is, the other messages go on
+        log.error("digest_failed", memory=trace.id, error=f"{type(e).__name__}: {e}")
+        error = f"{type(e).__name__}: {e}"
+        await store.write(lambda tx: tx.fail(trace.id, TASK, error), change)
+        return False

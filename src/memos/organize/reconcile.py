@@ -37,16 +37,18 @@ def reconcile(tx: WriteTx, trace: Memory, statements: Iterable[Statement], outco
         same = [m for m in known if m.body.get("key") == statement.key]
         since = statement.valid_from or trace.valid_from or _START
         if statement.ended:
-            _end(tx, trace, [m for m in same if m.status is Status.ACTIVE], statement.valid_to or since, outcome)
-            if not statement.single:
-                continue
+            at = statement.valid_to or since
+            held = [m for m in same if m.valid_to is None or m.valid_to > at and not m.body.get("past")]
+            if not _end(tx, trace, held, at, outcome) and statement.single and not held:
+                _add_past(tx, trace, statement, same, outcome)
+        elif statement.single and statement.valid_to is None and statement.kind is not Kind.EVENT:
+            _place(tx, trace, statement, since, known, outcome)
         elif (again := _holding(same, since, statement)) is not None:
             _repeat(tx, trace, again, statement, outcome)
-            continue
-        if statement.kind is Kind.EVENT or (statement.valid_to is not None and not statement.ended):
-            _add(tx, trace, statement, None if statement.valid_to and not statement.valid_from else since, outcome)
+        elif statement.valid_to is not None and statement.kind is not Kind.EVENT:
+            _add_past(tx, trace, statement, same, outcome)
         else:
-            _place(tx, trace, statement, since, known if statement.single else [], outcome)
+            _add(tx, trace, statement, since, outcome)
 
 
 def _holding(same: Sequence[Memory], since: datetime, statement: Statement) -> Memory | None:
@@ -57,18 +59,21 @@ def _holding(same: Sequence[Memory], since: datetime, statement: Statement) -> M
     return None
 
 
-def _repeat(tx: WriteTx, trace: Memory, known: Memory, s: Statement, outcome: Outcome) -> None:
-    """The same fact once more: one more piece of evidence, and perhaps an earlier start."""
+def _repeat(
+    tx: WriteTx, trace: Memory, known: Memory, s: Statement, outcome: Outcome, since: datetime | None = None
+) -> None:
+    """The same fact once more: one more piece of evidence, and perhaps an earlier start (told, or `since`)."""
     outcome.repeated += 1
     if any(src.memory_id == trace.id for src in known.sources):
         return
-    earlier = s.valid_from is not None and known.valid_from is not None and s.valid_from < known.valid_from
+    start = s.valid_from or since
+    earlier = start is not None and known.valid_from is not None and start < known.valid_from
     tx.put(
         replace(
             known,
             sources=(*known.sources, s.source),
             confidence=max(known.confidence, s.confidence),
-            valid_from=s.valid_from if earlier else known.valid_from,
+            valid_from=start if earlier else known.valid_from,
             seen=known.seen + 1,
         ),
         "evidence",
@@ -76,34 +81,96 @@ def _repeat(tx: WriteTx, trace: Memory, known: Memory, s: Statement, outcome: Ou
     tx.link(Edge(known.id, trace.id, EdgeType.DERIVED_FROM, weight=s.confidence))
 
 
-def _end(tx: WriteTx, trace: Memory, current: Sequence[Memory], at: datetime, outcome: Outcome) -> None:
-    """What was true is not any more, unless the message is older than what we know."""
+def _end(tx: WriteTx, trace: Memory, current: Sequence[Memory], at: datetime, outcome: Outcome) -> bool:
+    """What was true is not any more, unless the message is older than what we know, or tells of an end before its
+    beginning. Returns whether anything ended.
+    """
+    ended = False
     for m in current:
-        if _said(m) <= (trace.valid_from or _START):
-            tx.put(replace(m, status=Status.SUPERSEDED, valid_to=max(at, m.valid_from or at)), "end")
+        if _said(m) <= (trace.valid_from or _START) and (m.valid_from is None or at >= m.valid_from):
+            tx.put(replace(m, status=Status.SUPERSEDED, valid_to=at), "end")
             tx.link(Edge(trace.id, m.id, EdgeType.SUPERSEDES))
             outcome.superseded += 1
+            ended = True
+    return ended
+
+
+def _add_past(tx: WriteTx, trace: Memory, s: Statement, same: Sequence[Memory], outcome: Outcome) -> None:
+    """Add what was over when it was told ("I lived in Paris until 2019"). "No longer" tells of no time at which it held."""
+    again = next((m for m in same if m.valid_to == s.valid_to), None)
+    if again is not None:
+        _repeat(tx, trace, again, s, outcome)
+        return
+    over = s.ended and s.valid_from is None and (s.valid_to is None or s.valid_to >= (trace.valid_from or _START))
+    until = s.valid_to or trace.valid_from or _START
+    _add(tx, trace, s, until if over else s.valid_from, outcome, until)
 
 
 def _place(
-    tx: WriteTx, trace: Memory, s: Statement, since: datetime, timeline: Sequence[Memory], outcome: Outcome
+    tx: WriteTx, trace: Memory, s: Statement, since: datetime, known: Sequence[Memory], outcome: Outcome
 ) -> None:
-    """Add a fact at its place on the timeline of its slot, which is ordered by when things were said: it ends the fact that was
-    current before, and is ended by the one that was said after it (late-arriving old news)."""
+    """Tell the timeline of a slot that has one value at a time. It is ordered by when things were said: a run of the
+    same value is one fact, ended by what was said next, whenever each of them arrived.
+    """
     said = trace.valid_from or _START
-    stated = [m for m in timeline if not m.body.get("past")]
-    after = next((m for m in stated if _said(m) > said), None)
-    before = next((m for m in reversed(stated) if _said(m) <= said), None)
-    until = s.valid_to if after is None else max(since, after.valid_from or since)
-    fact = _add(tx, trace, s, since, outcome, until)
+    stays = sorted((m for m in known if not m.body.get("past")), key=lambda m: (_first_said(m), m.id))
+    before = next((m for m in reversed(stays) if _first_said(m) <= said), None)
+    after = next((m for m in stays if _first_said(m) > said), None)
+    if before is not None and before.body.get("key") == s.key and (before.valid_to is None or said < before.valid_to):
+        _repeat(tx, trace, before, s, outcome)
+        return
+    if before is not None and _said(before) > said:
+        after = _split(tx, before, said)
+        before = tx.get(before.id)
+    if after is not None and after.body.get("key") == s.key:
+        _repeat(tx, trace, after, s, outcome, since)
+        if before is not None:
+            _supersede(tx, after.id, before, since, outcome)
+        return
+    ends = [m.valid_to for m in known if _tells_end(m, s, said) and m.valid_to is not None and m.valid_to >= since]
+    if after is not None:
+        ends.append(max(since, after.valid_from or since))
+    fact = _add(tx, trace, s, since, outcome, min(ends, default=None))
     if after is not None:
         outcome.late += 1
         tx.link(Edge(after.id, fact.id, EdgeType.SUPERSEDES))
-    if before is not None and (before.valid_to is None or before.valid_to > since):
+        if before is not None:  # it comes between them
+            tx.unlink(after.id, before.id, EdgeType.SUPERSEDES)
+    if before is not None:
+        _supersede(tx, fact.id, before, since, outcome)
+
+
+def _tells_end(m: Memory, s: Statement, said: datetime) -> bool:
+    """Whether a fact says that this, said before it, is over."""
+    return bool(m.body.get("past")) and m.body.get("key") == s.key and _first_said(m) > said
+
+
+def _supersede(tx: WriteTx, by: str, before: Memory, since: datetime, outcome: Outcome) -> None:
+    if before.valid_to is None or before.valid_to > since:
         ended = max(since, before.valid_from or since)
         tx.put(replace(before, status=Status.SUPERSEDED, valid_to=ended), "supersede")
-        tx.link(Edge(fact.id, before.id, EdgeType.SUPERSEDES))
+        tx.link(Edge(by, before.id, EdgeType.SUPERSEDES))
         outcome.superseded += 1
+
+
+def _split(tx: WriteTx, stay: Memory, at: datetime) -> Memory:
+    """Cut a run of the same value in two, since another was said in between; returns the later one, which begins with the
+    first evidence after `at` and takes over what the run was to others.
+    """
+    later = tuple(s for s in stay.sources if s.time is not None and s.time > at)
+    rest = tuple(s for s in stay.sources if s not in later)
+    start = min(s.time for s in later if s.time is not None)
+    new = tx.put(replace(stay, id=new_id(), version=1, sources=later, valid_from=start, seen=len(later)), "split")
+    tx.put(replace(stay, sources=rest, seen=len(rest), status=Status.SUPERSEDED, valid_to=start), "split")
+    moved = {s.memory_id for s in later}
+    for edge in tx.edges(stay.id, "out", (EdgeType.DERIVED_FROM,)):
+        if edge.dst in moved:
+            tx.unlink(stay.id, edge.dst, EdgeType.DERIVED_FROM)
+            tx.link(Edge(new.id, edge.dst, EdgeType.DERIVED_FROM, weight=edge.weight))
+    for edge in tx.edges(stay.id, "in", (EdgeType.SUPERSEDES,)):
+        tx.unlink(edge.src, stay.id, EdgeType.SUPERSEDES)
+        tx.link(Edge(edge.src, new.id, EdgeType.SUPERSEDES))
+    return new
 
 
 def _add(
@@ -159,6 +226,11 @@ def mention(tx: WriteTx, trace: Memory, found: Mention, outcome: Outcome) -> str
         outcome.entities += 1
     tx.link(Edge(trace.id, entity, EdgeType.MENTIONS, weight=found.confidence))
     return entity
+
+
+def _first_said(m: Memory) -> datetime:
+    """When a fact was first said."""
+    return min((s.time for s in m.sources if s.time is not None), default=m.recorded_at or _START)
 
 
 def _said(m: Memory) -> datetime:

@@ -209,11 +209,11 @@ class SqliteCube:
         view: View = NOW,
     ) -> builtins.list[Scored]:
         """Nearest vectors of one model by cosine."""
-        return await self._read(lambda db: self.ranked.search_vector(db, vector, model, limit, where, view))
+        return await self._rank(lambda db: self.ranked.search_vector(db, vector, model, limit, where, view))
 
     async def gather(self, probe: Probe, *, where: Filter | None = None, view: View = NOW) -> Pool:
         """The candidates of a question with every channel's value. See `Pool`."""
-        return await self._read(lambda db: self.ranked.gather(db, probe, where, view))
+        return await self._rank(lambda db: self.ranked.gather(db, probe, where, view))
 
     async def fetch(self, rows: Sequence[int]) -> dict[int, Memory]:
         """The memories behind handles of a pool."""
@@ -221,11 +221,11 @@ class SqliteCube:
 
     async def frequencies(self, words: Collection[str]) -> tuple[int, dict[str, int]]:
         """How many texts there are, and how many hold each term."""
-        return await self._read(lambda db: self.ranked.frequencies(db, words))
+        return await self._rank(lambda db: self.ranked.frequencies(db, words))
 
     async def outline(self) -> Outline:
         """Who speaks in the cube, and which time it covers."""
-        return await self._read(self.ranked.outline)
+        return await self._rank(self.ranked.outline)
 
     async def preceding(self, ids: Sequence[str], count: int) -> dict[str, tuple[Memory, ...]]:
         """For each raw record the records before it in its session, oldest first."""
@@ -296,6 +296,11 @@ class SqliteCube:
         self._release_readers()
 
     async def _read(self, fn: Callable[[apsw.Connection], T]) -> T:
+        """Run `fn` on one state of the file, however many statements it makes."""
+        return await asyncio.get_running_loop().run_in_executor(_readers, self.read_now, lambda db: _at_once(db, fn))
+
+    async def _rank(self, fn: Callable[[apsw.Connection], T]) -> T:
+        """The same without that: what the index is compared with must not be older than the index."""
         return await asyncio.get_running_loop().run_in_executor(_readers, self.read_now, fn)
 
     def read_now(self, fn: Callable[[apsw.Connection], T]) -> T:
@@ -303,9 +308,7 @@ class SqliteCube:
         if self._closed:
             raise StorageError(f"{self.path} is closed; open the cube again")
         with typed_errors(self.path):
-            check_same(
-                self.path, self._opened
-            )  # before connecting: the log of a replaced file must not meet the new one
+            check_same(self.path, self._opened)  # before connecting: a replaced file must not meet the log of the old one
             try:
                 db = self._idle.get_nowait()
             except queue.Empty:
@@ -324,3 +327,12 @@ class SqliteCube:
                 self._idle.get_nowait().close()
             except queue.Empty:
                 return
+
+
+def _at_once(db: apsw.Connection, fn: Callable[[apsw.Connection], T]) -> T:
+    db.execute("BEGIN")
+    try:
+        return fn(db)
+    finally:
+        if not db.get_autocommit():
+            db.execute("COMMIT")
