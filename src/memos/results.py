@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from memos.storage.ports import StoreStats
+from memos.storage.ports import Purged, StoreStats
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +64,15 @@ class DeleteResult:
     restored: tuple[str, ...] = ()
     erased_from_disk: bool = False
     dry_run: bool = False
+
+
+    @classmethod
+    def purged(cls, cube: str, asked: int, done: Purged, *, dry_run: bool = False) -> DeleteResult:
+        """The report of a hard delete, or of what it would do."""
+        counts = {name: getattr(done, name) for name in ("memories", "cascaded", "versions", "edges", "vectors", "terms")}
+        return cls(
+            cube, True, asked, **counts, restored=done.restored, erased_from_disk=done.erased_from_disk, dry_run=dry_run
+        )
 
 
 @dataclass(frozen=True, slots=True)

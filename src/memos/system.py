@@ -202,25 +202,14 @@ class AsyncMemOS:
         async with self._cube(user, cube, "write") as (cube_info, store):
             chosen = await select(store, selection)
             change = Change(actor=user, cause=f"delete by {selection.how}")
-            if dry_run or not chosen:
+            if not chosen or (dry_run and not hard):
                 return DeleteResult(cube_info.name, hard, asked=len(chosen), dry_run=dry_run)
+            if dry_run:
+                return DeleteResult.purged(cube_info.name, len(chosen), await store.plan_purge(chosen), dry_run=True)
             if not hard:
                 count = await store.write(lambda tx: retract(tx, chosen), change)
                 return DeleteResult(cube_info.name, hard, asked=len(chosen), retracted=count)
-            done = await store.purge(chosen, change, vacuum=vacuum)
-            return DeleteResult(
-                cube_info.name,
-                hard,
-                asked=len(chosen),
-                memories=done.memories,
-                cascaded=done.cascaded,
-                versions=done.versions,
-                edges=done.edges,
-                vectors=done.vectors,
-                terms=done.terms,
-                restored=done.restored,
-                erased_from_disk=done.erased_from_disk,
-            )
+            return DeleteResult.purged(cube_info.name, len(chosen), await store.purge(chosen, change, vacuum=vacuum))
 
     async def undo(self, id: str, *, user: str = DEFAULT_USER, cube: str | None = None) -> list[Memory]:
         """Revert the last change of a memory, and whatever else that change did. Returns the memories as they are
@@ -476,6 +465,11 @@ class AsyncMemOS:
     @contextlib.asynccontextmanager
     async def _cube(self, user: str, cube: str | None, need: str) -> AsyncIterator[tuple[CubeInfo, SqliteCube]]:
         parts = self._parts()
+        if need == "read" and parts.registry.find(check_name(cube or user, "cube")) is None and cube in (None, user):
+            check_name(user, "user")
+            async with parts.cubes.nothing(user) as empty:  # a reader makes no files: a mistyped name stays a question
+                yield empty
+            return
         found = resolve(parts.registry, user, cube, need)
         async with parts.cubes.use(found) as store:
             if self.settings.background and not store.read_only:

@@ -12,7 +12,7 @@ from memos.memory.model import EdgeType, Kind, Memory, Status
 from memos.memory.statement import Statement
 from memos.organize.reconcile import Outcome, reconcile
 from memos.reading.traces import source_of
-from memos.storage.ports import ANY_STATUS, View, WriteTx
+from memos.storage.ports import ANY_STATUS, WAS_TRUE, View, WriteTx
 from memos.storage.sqlite.cube import SqliteCube
 
 START = datetime(2024, 1, 1, tzinfo=UTC)
@@ -86,7 +86,7 @@ class Arriving:
 
     def spans(self) -> dict[str, tuple[float | None, float | None]]:
         """From which day to which each value held (None: open)."""
-        return {str(m.body["value"]): (_days(m.valid_from), _days(m.valid_to)) for m in self.facts()}
+        return {str(m.body["value"]): (_days(m.valid_from), _days(m.valid_to)) for m in self.facts(*WAS_TRUE)}
 
     def supersedes(self) -> set[tuple[str, str]]:
         """(newer, older) by value, of the edges that stand between facts."""

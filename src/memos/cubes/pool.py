@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 
 from memos.errors import NotFound
+from memos.memory.time import utcnow
 from memos.settings import Settings
 from memos.storage.ports import CubeInfo
 from memos.storage.sqlite.cube import SqliteCube
@@ -49,6 +50,13 @@ class CubePool:
             if not entry.users:
                 entry.idle.set()
             await self._trim()
+
+    @contextlib.asynccontextmanager
+    async def nothing(self, user: str) -> AsyncIterator[tuple[CubeInfo, SqliteCube]]:
+        """An empty cube for reading, standing in for the one that a user has not made yet."""
+        info = CubeInfo(user, user, utcnow(), location="../empty.cube")
+        async with self.use(info) as cube:
+            yield info, cube
 
     async def remove(self, info: CubeInfo) -> int:
         """Close a cube for good and delete its files; waits for who still uses it. Returns the bytes freed."""

@@ -28,7 +28,7 @@ from memos.memory.fields import (
 )
 from memos.memory.model import Memory
 
-__all__ = ["And", "Compare", "Field", "Filter", "Not", "Op", "Or", "matches", "parse_filter", "to_json"]
+__all__ = ["And", "Compare", "Field", "Filter", "Not", "Op", "Or", "asks_for", "matches", "parse_filter", "to_json"]
 
 MAX_DEPTH = 32
 MAX_CONDITIONS = 500
@@ -98,6 +98,17 @@ def parse_filter(obj: object, *, bare_info: bool = False) -> Filter | None:
             f"the filter has {conditions} conditions, at most {MAX_CONDITIONS} are possible; use in: [...]"
         )
     return parsed
+
+
+def asks_for(where: Filter | None, name: str) -> bool:
+    """Whether a filter has a condition on the field of this name, anywhere."""
+    if where is None:
+        return False
+    if isinstance(where, Compare):
+        return where.field.name == name
+    if isinstance(where, Not):
+        return asks_for(where.item, name)
+    return any(asks_for(item, name) for item in where.items)
 
 
 def to_json(filter: Filter) -> dict[str, Any]:

@@ -74,6 +74,7 @@ class SearchResult:
     history_tokens: int = 0
     best_score: float = 0.0
     threshold: float = 0.0
+    weak: bool = False
 
     def __len__(self) -> int:
         return len(self.hits)

@@ -173,6 +173,9 @@ class Memory:
     info: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
     body: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
 
+    def __str__(self) -> str:
+        return self.text
+
     @property
     def layer(self) -> Layer:
         """The layer this memory's kind belongs to."""

@@ -15,9 +15,14 @@ from memos.reading.traces import source_of, to_message
 def read_trace(trace: Memory, previous: Sequence[Memory] = ()) -> Reading:
     """What the rules find in a trace, given the traces before it. System, developer and tool messages teach nothing."""
     findings = read_message(to_message(trace), user=trace.owner, previous=[to_message(p) for p in previous])
-    statements = tuple(_statement(f, trace) for f in findings if f.kind is not Kind.ENTITY)
+    statements = tuple(_statement(f, trace) for f in findings if f.kind is not Kind.ENTITY and not _says_nothing(f))
     names = {(m.name, m.type): m for f in findings for m in _mentions(f)}
     return Reading(statements, tuple(names.values()))
+
+
+def _says_nothing(found: Finding) -> bool:
+    """ "Ines is called Ines": the subject is already known by that name."""
+    return found.attribute == "name" and found.value.casefold() == found.subject.casefold()
 
 
 def _statement(found: Finding, trace: Memory) -> Statement:

@@ -162,3 +162,41 @@ async def by_evidence(hits: list[Hit], cubes: Mapping[str, CubeStore], view: Vie
             at[hit.cube, record.id] = len(out)
             out.append(replace(hit, memory=record, text=record.text, also=(*hit.also, hit.id), stale=False))
     return out
+
+
+STALE_SHARE = 0.8  # of its score that a stale hit keeps
+
+
+async def current_first(hits: list[Hit], cubes: Mapping[str, CubeStore], view: View) -> list[Hit]:
+    """A record whose facts were replaced gives its place to the record of the fact that holds now, and stands behind it: a stale
+    answer never comes before the current one. Under a clock nothing is moved: there the former fact is what was asked for."""
+    if not view.is_now or not any(h.stale for h in hits):
+        return hits
+    successors = await _successors([h for h in hits if h.stale], cubes, view)
+    by_place: dict[tuple[str, str], Hit] = {(h.cube, h.id): h for h in hits}
+    for hit in [h for h in hits if h.stale]:
+        for record, fact in successors.get((hit.cube, hit.id), ()):
+            there = by_place.get((hit.cube, record.id))
+            if there is None:
+                lifted = replace(hit, memory=record, text=record.text, facts=(fact,), outdated=(), stale=False, also=(), why={})
+                by_place[hit.cube, record.id] = replace(lifted, why={"replaces": hit.score})
+            elif not there.stale and there.score < hit.score:
+                by_place[hit.cube, record.id] = replace(there, score=hit.score)
+        by_place[hit.cube, hit.id] = replace(hit, score=hit.score * STALE_SHARE)
+    return sorted(by_place.values(), key=lambda h: -h.score)
+
+
+async def _successors(
+    stale: list[Hit], cubes: Mapping[str, CubeStore], view: View
+) -> dict[tuple[str, str], list[tuple[Memory, Memory]]]:
+    """For each stale hit the (record, fact) pairs that took the place of what it told."""
+    out: dict[tuple[str, str], list[tuple[Memory, Memory]]] = {}
+    for name, store in cubes.items():
+        for hit in (h for h in stale if h.cube == name):
+            facts = [f.id for f in hit.outdated] or [hit.id]
+            links = await store.neighbors(facts, depth=8, types=(EdgeType.SUPERSEDES,), direction="in", limit=100)
+            current = await store.get(list({link.edge.src for link in links}), view) if links else []
+            told = {f.sources[-1].memory_id: f for f in current if f.kind in _TOLD and f.sources}
+            records = await store.get([i for i in told if i is not None], view) if told else []
+            out[name, hit.id] = [(r, told[r.id]) for r in records]
+    return out

@@ -23,7 +23,7 @@ from memos.models.embed import Embedder, LocalEmbedder
 from memos.models.rerank import Reranker
 from memos.recall import pack as packing
 from memos.recall.ask import Ask, Trace
-from memos.recall.collect import Candidates, Collector, by_evidence, with_facts
+from memos.recall.collect import Candidates, Collector, by_evidence, current_first, with_facts
 from memos.recall.rank import Ranking, rank
 from memos.recall.understand import Question, understand
 from memos.storage.ports import CubeStore, Outline, Pool, Probe
@@ -202,6 +202,7 @@ class Recall:
             if ask.where is None:
                 hits = await by_evidence(hits, found.cubes, ask.view)
             hits = await with_facts(hits, found.cubes, ask.view)
+            hits = (await current_first(hits, found.cubes, ask.view))[: ask.limit]
         hits = [replace(h, rank=i + 1) for i, h in enumerate(hits)]
         terms = frozenset(question.terms)
         return [packing.with_passage(h, terms) for h in hits]
@@ -248,6 +249,8 @@ def _finish(
         reasons = [*reasons, f"the best score is {best:.2f}, below the threshold of {ask.threshold:.2f}"]
     else:
         status = SearchStatus.PARTIAL if partial else SearchStatus.NOTHING
+        if "vector" not in served_by:
+            reasons = [*reasons, "searched by words only: no vectors were used"]
     context = packing.pack(kept, ask.max_tokens, load_zone(ask.zone))
     if kept and not context:
         reasons = [*reasons, f"no hit fits into max_tokens={ask.max_tokens}"]
@@ -263,6 +266,7 @@ def _finish(
         tokens=packing.tokens(context),
         best_score=best,
         threshold=ask.threshold,
+        weak=best < ask.recipe.weak,
     )
 
 

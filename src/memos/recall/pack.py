@@ -18,6 +18,7 @@ from memos.text.document import own_words
 
 OPEN, CLOSE = "<memos-context>", "</memos-context>"
 WHOLE = 280  # characters up to which a memory is shown whole; longer ones are shown by their best passage
+FACTS_OF = 3  # hits whose facts are all shown; of the others only facts that were found themselves
 PASSAGE = 240  # characters of such a passage
 _TAG = re.compile(r"</?\s*memos-context[^>]*>?|</?\s*(?:memories|memory|system|facts)\b[^>]*>?", re.IGNORECASE)
 
@@ -48,7 +49,7 @@ def pack(hits: Sequence[Hit], max_tokens: int | None, zone: tzinfo) -> str:
     for hit in hits:
         trial = replace_block(block)
         for fact in hit.facts:
-            if fact.id not in shown:
+            if fact.id not in shown and (hit.rank <= FACTS_OF or fact.id in hit.also):
                 trial.facts.append(f"- {_fact_line(fact, zone)}")
         if LAYER_OF[hit.memory.kind] is Layer.DERIVED and not hit.stale:
             trial.facts.append(f"- {_fact_line(hit.memory, zone)}")

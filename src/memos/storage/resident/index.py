@@ -25,6 +25,7 @@ _KIND_CODE = {k.value: i for i, k in enumerate(KINDS)}
 _STATUS_CODE = {s.value: i for i, s in enumerate(STATUSES)}
 _CHAINED = np.asarray([LAYER_OF[k] is Layer.TRACE for k in KINDS])
 ACTIVE = _STATUS_CODE[Status.ACTIVE.value]
+_ENTITY = _KIND_CODE[Kind.ENTITY.value]
 _CHAIN_ONE_BY_ONE = 256  # rows at once beyond which all sessions are put in order anew
 
 
@@ -177,8 +178,12 @@ class ResidentIndex:
         return self._history[1]
 
     def active(self) -> NDArray[np.bool_]:
-        """Which documents are the current text of an active memory."""
-        return np.asarray(self.current.view & (self.status.view == ACTIVE))
+        """Which documents are the current text of an active memory that says something (a bare entity is only a name)."""
+        return np.asarray(self.current.view & (self.status.view == ACTIVE) & ~self.is_entity())
+
+    def is_entity(self) -> NDArray[np.bool_]:
+        """Which documents are entities: found when asked for by kind, never by the way."""
+        return np.asarray(self.kind.view == _ENTITY)
 
     def active_count(self) -> int:
         """How many documents are active."""

@@ -120,6 +120,17 @@ class SqliteCube:
             return report
         return await self.erase(report, vacuum=vacuum)
 
+    async def plan_purge(self, ids: Sequence[str]) -> Purged:
+        """What a purge of these memories would remove; nothing is changed."""
+
+        def plan(tx: WriteTx) -> Purged:
+            raise _Planned(tx.purge(ids))
+
+        try:
+            return await self.write(plan)
+        except _Planned as e:
+            return e.report
+
     async def erase(self, report: Purged, *, vacuum: bool | None = None) -> Purged:
         """Clear the file's free pages and log after deletions, and remove the copies that upgrades left beside it
         (they hold what was deleted). Returns the report with `erased_from_disk` set.
@@ -308,7 +319,7 @@ class SqliteCube:
         if self._closed:
             raise StorageError(f"{self.path} is closed; open the cube again")
         with typed_errors(self.path):
-            check_same(self.path, self._opened)  # before connecting: a replaced file must not meet the log of the old one
+            check_same(self.path, self._opened)  # first: a new file must not meet the log of the old one
             try:
                 db = self._idle.get_nowait()
             except queue.Empty:
@@ -336,3 +347,10 @@ def _at_once(db: apsw.Connection, fn: Callable[[apsw.Connection], T]) -> T:
     finally:
         if not db.get_autocommit():
             db.execute("COMMIT")
+
+
+class _Planned(Exception):
+    """Carries a plan out of the change that is thrown away with it."""
+
+    def __init__(self, report: Purged) -> None:
+        self.report = report

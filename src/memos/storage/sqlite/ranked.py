@@ -14,7 +14,7 @@ import structlog
 from numpy.typing import NDArray
 
 from memos.errors import DimensionMismatch, MemosError
-from memos.memory.filter import Filter
+from memos.memory.filter import Filter, asks_for
 from memos.memory.time import from_micros, to_micros
 from memos.storage.ports import NOW, Outline, Pool, Probe, Scored, TextQuery, View
 from memos.storage.resident.gather import Resolved, Span, gather, rarity_of
@@ -127,6 +127,8 @@ class RankedReads:
         docs[docs == len(index)] = 0
         known = index.t.view[docs] == pairs[:, 0] if len(index) else np.zeros(len(docs), bool)
         mask[docs[known]] = True
+        if not asks_for(where, "kind"):
+            mask &= ~index.is_entity()
         rows[docs[known]] = pairs[known, 1]
         with self._guard:
             if len(self._masks) >= MASKS_KEPT:
