@@ -43,6 +43,10 @@ class _Verb(Generic[P, R]):
 
         return update_wrapper(call, self._method)
 
+    def __call__(self, instance: MemOS, *args: P.args, **kwargs: P.kwargs) -> R:
+        """The verb of an instance, as `MemOS.add(m, ...)`; it also lets `help` and `inspect` see a function."""
+        return instance._run(self._method(instance._system, *args, **kwargs))
+
 
 class MemOS:
     """The memory system. `MemOS()` keeps its data in `~/.memos`; see `AsyncMemOS` for the parameters and every verb.

@@ -86,6 +86,21 @@ def test_taking_one_message_back_leaves_the_timeline_of_the_others(
 
 @QUICK
 @given(statements=said, gone=st.integers(0, 6))
+def test_taking_one_of_several_that_say_the_same_back_does_too(
+    shared: Arriving, statements: tuple[tuple[int, str], ...], gone: int
+) -> None:
+    fresh_slot(shared)
+    traces = [shared.say(value, d)[0] for d, value in statements]
+    gone %= len(traces)
+    shared.cube.write_soon(lambda tx: retract(tx, [traces[gone].id])).result()
+    left = [*statements[:gone], *statements[gone + 1 :]]
+    assert set(shared.current()) == set(model(left, 1_000))
+    for at in sorted({d + off for d, _ in statements for off in (-0.5, 0.5)}):
+        assert set(shared.then(at)) == set(model(left, at)), at
+
+
+@QUICK
+@given(statements=said, gone=st.integers(0, 6))
 def test_undoing_one_arrival_that_nothing_rests_on_restores_the_timeline_before_it(
     shared: Arriving, statements: tuple[tuple[int, str], ...], gone: int
 ) -> None:

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from memos.models.wordpiece import WordPiece
+
 _OPENERS = (
     "I think",
     "Yesterday",
@@ -28,8 +30,9 @@ START = datetime(2024, 1, 1, tzinfo=UTC)
 
 
 def vocabulary(rng: np.random.Generator) -> list[str]:
-    """Pronounceable made-up words, all different."""
-    words: dict[str, None] = {}
+    """All different words: some 19,000 English ones in random order of frequency, then pronounceable made-up ones."""
+    real = [w for w in WordPiece.load().vocabulary if len(w) > 2 and w.isascii() and w.isalpha()]
+    words = dict.fromkeys(rng.permutation(np.asarray(real, dtype=object)).tolist())
     while len(words) < VOCABULARY:
         syllables = rng.integers(2, 5)
         words["".join(rng.choice(list(_CONSONANTS)) + rng.choice(list(_VOWELS)) for _ in range(syllables))] = None
@@ -66,7 +69,7 @@ def questions(count: int, *, seed: int = 1) -> list[str]:
     rng = np.random.default_rng(seed + 1)
     out = []
     for _ in range(count):
-        rare = [words[i] for i in rng.integers(200, 20_000, int(rng.integers(3, 7)))]
+        rare = [words[i] for i in rng.integers(200, 15_000, int(rng.integers(3, 7)))]
         common = [words[i] for i in rng.integers(0, 200, int(rng.integers(1, 3)))]
         name = _NAMES[int(rng.integers(len(_NAMES)))]
         out.append(f"What did {name} say about {' '.join([*rare, *common])}?")

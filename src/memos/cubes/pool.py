@@ -15,6 +15,8 @@ from memos.storage.ports import CubeInfo
 from memos.storage.sqlite.cube import SqliteCube
 from memos.storage.sqlite.registry import SqliteRegistry
 
+_EMPTY = "../empty.cube"  # beside the cubes: it belongs to nobody, and nothing is ever written into it
+
 
 @dataclass(slots=True)
 class _Entry:
@@ -54,7 +56,7 @@ class CubePool:
     @contextlib.asynccontextmanager
     async def nothing(self, user: str) -> AsyncIterator[tuple[CubeInfo, SqliteCube]]:
         """An empty cube for reading, standing in for the one that a user has not made yet."""
-        info = CubeInfo(user, user, utcnow(), location="../empty.cube")
+        info = CubeInfo(user, user, utcnow(), location=_EMPTY)
         async with self.use(info) as cube:
             yield info, cube
 
@@ -93,7 +95,7 @@ class CubePool:
                 path = self._registry.path(info)
                 loop = asyncio.get_running_loop()
                 cube = await loop.run_in_executor(
-                    None, lambda: SqliteCube.open(path, durability=self._settings.durability, create=False)
+                    None, lambda: SqliteCube.open(path, durability=self._settings.durability, create=info.location == _EMPTY)
                 )
                 entry = self._open[info.location] = _Entry(cube)
         self._opening.pop(info.location, None)

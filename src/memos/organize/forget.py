@@ -87,9 +87,11 @@ def retract(tx: WriteTx, ids: Iterable[str]) -> int:
             continue
         tx.put(replace(memory, status=Status.RETRACTED, retracted_at=tx.now), "retract")
         count += 1
-        waiting += [
-            e.src for e in tx.edges(memory.id, "in", (EdgeType.DERIVED_FROM, EdgeType.PART_OF)) if _alone(tx, e.src)
-        ]
+        for edge in tx.edges(memory.id, "in", (EdgeType.DERIVED_FROM, EdgeType.PART_OF)):
+            if _alone(tx, edge.src):
+                waiting.append(edge.src)
+            elif edge.type is EdgeType.DERIVED_FROM:
+                _withdraw(tx, edge.src, memory.id)
         _reinstate(tx, memory)
     return count
 
@@ -102,8 +104,10 @@ def retract_derived(tx: WriteTx, trace: Memory, keep: Collection[str] = ()) -> N
         if edge.src in keep:
             continue
         others = [e for e in tx.edges(edge.src, "out", (EdgeType.DERIVED_FROM,)) if e.dst != trace.id]
-        tx.unlink(edge.src, trace.id, EdgeType.DERIVED_FROM)
-        if not others:
+        if others:
+            _withdraw(tx, edge.src, trace.id)
+        else:
+            tx.unlink(edge.src, trace.id, EdgeType.DERIVED_FROM)
             retract(tx, [edge.src])
     for edge in tx.edges(trace.id, "out", (EdgeType.MENTIONS,)):
         tx.unlink(trace.id, edge.dst, EdgeType.MENTIONS)
@@ -119,6 +123,26 @@ def undo(tx: WriteTx, id: str) -> list[Memory]:
     if before.text != now.text or (now.status is Status.RETRACTED and before.status is not Status.RETRACTED):
         retract_derived(tx, now, keep={m.id for m in restored})
     return restored
+
+
+def _withdraw(tx: WriteTx, id: str, evidence: str) -> None:
+    """Take one of several pieces of evidence away from a fact; where the fact began with it, it begins with the next."""
+    tx.unlink(id, evidence, EdgeType.DERIVED_FROM)
+    fact = tx.get(id)
+    if fact is None:
+        return
+    gone = {s.time for s in fact.sources if s.memory_id == evidence}
+    sources = tuple(s for s in fact.sources if s.memory_id != evidence)
+    times = [s.time for s in sources if s.time is not None]
+    began = fact.valid_from is not None and fact.valid_from in gone
+    start = max(min(times), fact.valid_from) if began and times and fact.valid_from is not None else fact.valid_from
+    tx.put(replace(fact, sources=sources, valid_from=start, seen=max(1, fact.seen - 1)), "evidence")
+    if start == fact.valid_from:
+        return
+    for edge in tx.edges(id, "out", (EdgeType.SUPERSEDES,)):
+        former = tx.get(edge.dst)
+        if former is not None and former.valid_to == fact.valid_from:
+            tx.put(replace(former, valid_to=start), "evidence")
 
 
 def _alone(tx: WriteTx, id: str) -> bool:

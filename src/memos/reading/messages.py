@@ -17,6 +17,7 @@ from memos.memory.message import Message, Part, PartType, ToolCall
 from memos.memory.model import EMPTY
 from memos.memory.time import parse_time
 from memos.reading.parts import is_blank, parse_content, text_of, well_formed
+from memos.reading.transcript import name_speakers
 
 _ROLES = frozenset({"user", "assistant", "system", "developer", "tool"})
 _ROLE_ALIASES = {"function": "tool"}
@@ -57,7 +58,8 @@ def parse_messages(input: object, *, now: datetime, zone: str = "UTC", default_r
     if not reader.messages:
         why = "; ".join(reader.notices) or "the list is empty"
         raise InvalidInput(f"there is nothing to store ({why}); give at least one message with content")
-    return Parsed(tuple(reader.messages), tuple(reader.notices))
+    messages, notice = name_speakers(reader.messages)
+    return Parsed(messages, (*reader.notices, *([notice] if notice else [])))
 
 
 class _Reader:

@@ -171,6 +171,8 @@ class Recall:
         texts = [memories[i].text if i in memories else "" for i in range(head)]
         try:
             scores = np.asarray(await self.reranker.rerank(query, texts), np.float32)
+            if scores.shape != (head,) or not ((scores >= 0) & (scores <= 1)).all():
+                raise ModelError(f"it gave no score between 0 and 1 for each of {head} texts")
         except ModelError as e:
             reasons.append(f"answered without the reranker: {e}")
             return found

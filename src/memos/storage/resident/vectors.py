@@ -86,8 +86,7 @@ class VectorIndex:
         if limit < 1 or not self.filled:
             return np.empty(0, np.intp), np.empty(0, np.float32)
         wanted = self._has.view if allowed is None else self._has.view & allowed
-        candidates = self._kept.candidates(query, max(RESCORED, 4 * limit), wanted)
-        scores = self.cosine(query, candidates)
+        candidates, scores = self._kept.scan(query, max(RESCORED, 4 * limit), wanted)
         order = np.argsort(-scores, kind="stable")[:limit] if len(scores) <= limit * 4 else _top(scores, limit)
         return candidates[order], scores[order]
 
@@ -112,8 +111,9 @@ class _Exact:
     def vectors(self, docs: NDArray[np.intp]) -> F32:
         return self._matrix[docs]
 
-    def candidates(self, query: F32, wanted: int, among: NDArray[np.bool_]) -> NDArray[np.intp]:
-        return np.flatnonzero(among)
+    def scan(self, query: F32, wanted: int, among: NDArray[np.bool_]) -> tuple[NDArray[np.intp], F32]:
+        docs = np.flatnonzero(among)
+        return docs, np.asarray((self._matrix[: len(among)] @ query)[docs], np.float32)
 
     def quantised(self, documents: int) -> _Quantised:
         """The same vectors in the form for many."""
@@ -151,9 +151,12 @@ class _Quantised:
     def vectors(self, docs: NDArray[np.intp]) -> F32:
         return np.asarray(self._codes[docs].astype(np.float32) * self._scale.view[docs][:, None], np.float32)
 
-    def candidates(self, query: F32, wanted: int, among: NDArray[np.bool_]) -> NDArray[np.intp]:
-        if np.count_nonzero(among) <= EXACT_LIMIT:
-            return np.flatnonzero(among)
+    def scan(self, query: F32, wanted: int, among: NDArray[np.bool_]) -> tuple[NDArray[np.intp], F32]:
+        few = np.count_nonzero(among) <= EXACT_LIMIT
+        docs = np.flatnonzero(among) if few else self._first_pass(query, wanted, among)
+        return docs, np.asarray(self.vectors(docs) @ query, np.float32)
+
+    def _first_pass(self, query: F32, wanted: int, among: NDArray[np.bool_]) -> NDArray[np.intp]:
         bits = self._bits.view
         code = _sign_bits(query[None, :], self._words)[0]
         n = bits.shape[1]
