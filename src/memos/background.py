@@ -8,12 +8,11 @@ import asyncio
 import contextlib
 import time
 
-import numpy as np
 import structlog
 
 from memos.cubes.pool import CubePool
 from memos.errors import MemosError, ModelError, NotFound
-from memos.models.embed import Embedder, Vectors
+from memos.models.embed import Embedder, sound
 from memos.models.factory import make_embedder
 from memos.organize.digest import digest
 from memos.reading.read import read_trace
@@ -21,8 +20,6 @@ from memos.storage.ports import Change, CubeInfo
 from memos.storage.sqlite.cube import SqliteCube
 
 log = structlog.get_logger(__name__)
-
-_LARGEST = 60_000.0  # vectors are stored as half floats
 
 EMBED_BATCH = 32
 CATCH_UP_SECONDS = 0.25  # how long a read waits for facts of what was added just before it
@@ -135,7 +132,7 @@ class Background:
         async with self._lock(self._embedding, store):
             model = self._embedder.model_id
             while batch := await store.pending_vectors(model, EMBED_BATCH):
-                vectors = _sound(await self._embedder.embed([p.text for p in batch], purpose="document"), len(batch), model)
+                vectors = sound(await self._embedder.embed([p.text for p in batch], purpose="document"), len(batch), model)
                 items = [(p.text_id, vector) for p, vector in zip(batch, vectors, strict=True)]
                 await store.write(lambda tx, items=items: tx.put_vectors(model, items), Change(actor="embed"))  # type: ignore[misc]
             key = str(store.path)
@@ -152,11 +149,3 @@ class Background:
     @staticmethod
     def _lock(table: dict[str, asyncio.Lock], store: SqliteCube) -> asyncio.Lock:
         return table.setdefault(str(store.path), asyncio.Lock())
-
-
-def _sound(vectors: Vectors, count: int, model: str) -> Vectors:
-    """The vectors, if they are one finite row per text; an embedder given as an object is not held to that anywhere else."""
-    vectors = np.asarray(vectors, np.float32)
-    if vectors.ndim != 2 or len(vectors) != count or not (np.abs(vectors) < _LARGEST).all():
-        raise ModelError(f"{model} answered {vectors.shape} for {count} texts, or numbers that are not finite; nothing was stored")
-    return vectors

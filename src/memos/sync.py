@@ -27,7 +27,7 @@ class _Verb(Generic[P, R]):
 
     def __init__(self, method: Callable[Concatenate[AsyncMemOS, P], Coroutine[Any, Any, R]]) -> None:
         self._method = method
-        update_wrapper(self, method)  # type: ignore[arg-type]
+        update_wrapper(self, method)
 
     @overload
     def __get__(self, instance: None, owner: type) -> Self: ...

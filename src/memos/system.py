@@ -362,13 +362,13 @@ class AsyncMemOS:
         depth: int = 1,
         types: Collection[EdgeType | str] | None = None,
         direction: Direction = "both",
-        limit: int = 1000,
+        limit: int | None = None,
         as_of: When = None,
         known_at: When = None,
         user: str = DEFAULT_USER,
         cube: str | None = None,
     ) -> builtins.list[Link]:
-        """Edges within `depth` hops of a memory, nearest first."""
+        """Edges within `depth` hops of a memory, nearest first: all, unless `limit` is given."""
         wanted = None if types is None else [_member(EdgeType, t, "edge type") for t in _listed(types, "types")]
         view = View(as_of=self._time(as_of), known_at=self._time(known_at))
         async with self._cube(user, cube, "read") as (_, store):

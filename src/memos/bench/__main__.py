@@ -56,7 +56,7 @@ async def _measure(args: argparse.Namespace) -> dict[str, str]:
         blocks |= await _recall(wanted, conversations, args, say)
     if "speed" in wanted:
         rows = [await _speed_row(args.work, size, say) for size in args.size or (10_000, 100_000)]
-        head = "| messages | p50 ms | p95 ms | first answer s | peak MB | bytes a message |\n|---|---|---|---|---|---|"
+        head = "| messages | p50 ms | p95 ms | of it embedding | of it candidates | first answer s | peak MB | bytes a message |\n" + "|---" * 8 + "|"
         sizes = " ".join(f"--size {s}" for s in args.size or ())
         blocks["speed"] = _block("\n".join([head, *rows]), f"speed {sizes}".strip())
     if "writes" in wanted:
@@ -83,7 +83,9 @@ async def _recall(
                 if not pooled and "ablation" in wanted:
                     results = {}
                     for name, recipe in recall.ablations().items():
-                        results[name] = await recall.ask_all(memos, conversations, recipe=recipe)
+                        took: list[float] = []
+                        results[name] = await recall.ask_all(memos, conversations, recipe=recipe, seconds=took)
+                        results[name]["all"].sums["ms"] = 1e3 * sum(took)
                         say(f"measured {name}")
                     blocks["ablation"] = _block(recall.ablation_table(results), f"ablation {tail}")
     return blocks
@@ -92,9 +94,10 @@ async def _recall(
 async def _speed_row(work: Path, size: int, say: Callable[[str], None]) -> str:
     home = work / f"speed-{size}"
     await speed.fill(home, size, say)
-    latency, first, peak = await speed.search_latency(home)
+    cost = await speed.search_cost(home)
     disk = await speed.disk_per_memory(home)
-    return f"| {size:,} | {latency.p50:.1f} | {latency.p95:.1f} | {first:.2f} | {peak:,.0f} | {disk:,.0f} |"
+    whole = f"{cost.latency.p50:.1f} | {cost.latency.p95:.1f} | {cost.embed:.1f} | {cost.gather:.1f}"
+    return f"| {size:,} | {whole} | {cost.first:.2f} | {cost.peak:,.0f} | {disk:,.0f} |"
 
 
 async def _writes() -> str:

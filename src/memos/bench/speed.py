@@ -7,14 +7,17 @@ import os
 import resource
 import statistics
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from memos.bench import corpus
-from memos.storage.ports import Change
+from memos.memory.time import utcnow
+from memos.recall.recipe import DEFAULT
+from memos.recall.understand import understand
+from memos.storage.ports import Change, Probe
 from memos.system import AsyncMemOS
 
 USER = "bench"
@@ -70,23 +73,57 @@ async def _fill_vectors(memos: AsyncMemOS, count: int, progress: Callable[[str],
             progress(f"{seed * store_batch:,} vectors stored")
 
 
-async def search_latency(home: Path, asked: int = 200) -> tuple[Latency, float, float]:
-    """Latency of searches (query embedding included), seconds to the first answer after opening, and peak memory in
-    MB.
-    """
+@dataclass(frozen=True, slots=True)
+class SearchCost:
+    """What searching a cube costs: the whole call, its two large parts (p50, ms), the first answer (s) and peak memory (MB)."""
+
+    latency: Latency
+    embed: float
+    gather: float
+    first: float
+    peak: float
+
+
+async def search_cost(home: Path, asked: int = 200) -> SearchCost:
+    """Search a cube with as many questions, query embedding included; a large cube's index is waited for first."""
     async with AsyncMemOS(home, background=False) as memos:
         questions = corpus.questions(asked + 10)
         start = time.perf_counter()
-        await memos.search(questions[0], user=USER)
+        answer = await memos.search(questions[0], user=USER)
         first = time.perf_counter() - start
+        while any("still loading" in r for r in answer.reasons):
+            await asyncio.sleep(0.2)
+            answer = await memos.search(questions[0], user=USER)
         for q in questions[1:10]:
             await memos.search(q, user=USER)
-        seconds = []
-        for q in questions[10:]:
-            start = time.perf_counter()
-            await memos.search(q, user=USER)
-            seconds.append(time.perf_counter() - start)
-    return Latency.of(seconds), first, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        seconds = [await _timed(memos.search(q, user=USER)) for q in questions[10:]]
+        embed, gather = await _parts_of(memos, questions[10:110])
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return SearchCost(Latency.of(seconds), embed, gather, first, peak)
+
+
+async def _timed(call: Awaitable[object]) -> float:
+    start = time.perf_counter()
+    await call
+    return time.perf_counter() - start
+
+
+async def _parts_of(memos: AsyncMemOS, questions: Sequence[str]) -> tuple[float, float]:
+    """Median milliseconds of embedding a question, and of finding its candidates."""
+    parts = memos._parts()
+    assert parts.embedder is not None
+    embeds, gathers = [], []
+    async with memos._cube(USER, None, "read") as (_, store):
+        outline = await store.outline()
+        for q in questions:
+            asked = understand(q, outline.speakers, now=utcnow())
+            embeds.append(await _timed(parts.embedder.embed([f"{asked.meaning} "], purpose="query")))
+            vector = (await parts.embedder.embed([f"{asked.meaning} "], purpose="query"))[0]
+            probe = Probe(
+                asked.terms, vector=vector, model=parts.embedder.model_id, speakers=asked.speakers, weights=DEFAULT.first_stage()
+            )
+            gathers.append(await _timed(store.gather(probe)))
+    return Latency.of(embeds).p50, Latency.of(gathers).p50
 
 
 async def write_latency(home: Path, writers: int = 64, each: int = 100, pause: float = 0.0) -> tuple[Latency, float]:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from memos.errors import DimensionMismatch, ModelError
 
+_LARGEST = 60_000.0  # half floats, as vectors are stored, end at 65,504
 Vectors = NDArray[np.float32]
 Purpose = Literal["document", "query"]
 
@@ -104,6 +105,20 @@ def unit(vectors: Vectors, *, model_id: str) -> Vectors:
     if not lengths.all():
         raise ModelError(f"{model_id} answered a vector of length 0")
     return np.asarray(vectors / lengths[:, None], dtype=np.float32)
+
+
+def sound(vectors: object, count: int, model_id: str) -> Vectors:
+    """Return the answer of an embedder that was given as an object, and so held to its promises by nothing else.
+
+    Raises:
+        ModelError: not one row of numbers per text, or a number that is not finite or that no half float holds.
+    """
+    rows = np.asarray(vectors, np.float32)
+    if rows.ndim != 2 or len(rows) != count or not rows.shape[1]:
+        raise ModelError(f"{model_id} answered an array of shape {rows.shape} for {count} texts")
+    if not (np.abs(rows) < _LARGEST).all():
+        raise ModelError(f"{model_id} answered a number that is not finite, or too large")
+    return rows
 
 
 def pooled(vectors: Vectors, owners: Sequence[int], weights: Sequence[float], count: int) -> Vectors:

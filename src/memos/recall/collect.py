@@ -119,7 +119,7 @@ async def with_facts(hits: list[Hit], cubes: Mapping[str, CubeStore], view: View
     replaced: dict[str, list[Memory]] = {}
     for name, store in cubes.items():
         mine = [h.id for h in hits if h.cube == name]
-        links = await store.neighbors(mine, types=(EdgeType.DERIVED_FROM,), direction="in", limit=10_000) if mine else []
+        links = await store.neighbors(mine, types=(EdgeType.DERIVED_FROM,), direction="in") if mine else []
         ids = list({link.edge.src for link in links})
         if not ids:
             continue
@@ -194,7 +194,7 @@ async def _successors(
     for name, store in cubes.items():
         for hit in (h for h in stale if h.cube == name):
             facts = [f.id for f in hit.outdated] or [hit.id]
-            links = await store.neighbors(facts, depth=8, types=(EdgeType.SUPERSEDES,), direction="in", limit=100)
+            links = await store.neighbors(facts, depth=8, types=(EdgeType.SUPERSEDES,), direction="in")
             current = await store.get(list({link.edge.src for link in links}), view) if links else []
             told = {f.sources[-1].memory_id: f for f in current if f.kind in _TOLD and f.sources}
             records = await store.get([i for i in told if i is not None], view) if told else []

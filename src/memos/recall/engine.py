@@ -19,7 +19,7 @@ from memos.errors import InvalidInput, MemosError, ModelError
 from memos.memory.hit import Hit, SearchResult, SearchStatus
 from memos.memory.number import share, whole
 from memos.memory.time import load_zone, utcnow
-from memos.models.embed import Embedder, LocalEmbedder
+from memos.models.embed import Embedder, LocalEmbedder, sound
 from memos.models.rerank import Reranker
 from memos.recall import pack as packing
 from memos.recall.ask import Ask, Trace
@@ -97,7 +97,7 @@ class Recall:
             model = embedder.model_id
             if model not in made:
                 try:
-                    made[model] = _finite((await embedder.embed([query], purpose="query"))[0], model)
+                    made[model] = sound(await embedder.embed([query], purpose="query"), 1, model)[0]
                 except ModelError as e:
                     reasons.append(f"answered without vectors: {e}")
                     made[model] = np.zeros(0, np.float32)
@@ -208,13 +208,6 @@ class Recall:
         hits = [replace(h, rank=i + 1) for i, h in enumerate(hits)]
         terms = frozenset(question.terms)
         return [packing.with_passage(h, terms) for h in hits]
-
-
-def _finite(vector: NDArray[np.float32], model: str) -> NDArray[np.float32]:
-    vector = np.asarray(vector, np.float32)
-    if not np.isfinite(vector).all():
-        raise ModelError(f"{model} answered a number that is not finite")
-    return vector
 
 
 def _check(ask: Ask) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from memos.storage.ports import Wanted
-from memos.text.analysis import analyze
+from memos.text.analysis import analyze, sentences
 from memos.text.dates import DateMention, find_dates
 
 ROLES = frozenset({"user", "assistant", "system", "developer", "tool", "function"})
@@ -60,13 +60,31 @@ def understand(
     terms = list(dict.fromkeys(analysis.content_terms() or analyze(text, query=True).terms))
     return Question(
         text=text,
-        meaning=meaning or text,
+        meaning=_core(meaning or text),
         terms=dict.fromkeys(terms, 1.0),
         speakers=_wanted(text, named) or _first_person(text, speakers),
         spans=_spans(text, dates, years),
         asks_name=bool(_ASKS_NAME.search(text)),
         asks_when=bool(_ASKS_WHEN.search(text)),
     )
+
+
+MEANING_CHARS = 400  # of a question that are embedded; the words of all of it are searched
+
+
+def _core(text: str) -> str:
+    """What a long question asks: its sentences with a question mark, and before them as many of its last ones as fit."""
+    if len(text) <= MEANING_CHARS:
+        return text
+    spans = sentences(text)
+    asked = [s for s in spans if "?" in text[s[0] : s[1]] or "？" in text[s[0] : s[1]]]
+    kept: list[tuple[int, int]] = []
+    room = MEANING_CHARS
+    for span in [*reversed(asked), *(s for s in reversed(spans) if s not in asked)]:
+        if span[1] - span[0] <= room:
+            kept.append(span)
+            room -= span[1] - span[0]
+    return "".join(text[a:b] for a, b in sorted(kept)) or text[-MEANING_CHARS:]
 
 
 _WORD = re.compile(r"[^\W_\u3040-\u30ff\u3400-\u9fff]+")

@@ -324,7 +324,7 @@ class CubeStore(Protocol):
         types: Collection[EdgeType] | None = None,
         direction: Direction = "both",
         view: View = NOW,
-        limit: int = 1000,
+        limit: int | None = None,
     ) -> builtins.list[Link]:
         """Edges within `depth` hops, breadth first, each once, nearest first."""
         ...

@@ -103,7 +103,7 @@ class ResidentIndex:
         self.t.extend(np.asarray(t, np.int64))
         self.n.extend(np.asarray(n, np.int64))
         self.current.extend(np.asarray(current, np.bool_))
-        self.kind.extend(np.asarray([_KIND_CODE[k] for k in kind], np.uint8))
+        self.kind.extend(np.asarray([_KIND_CODE.get(k, _ENTITY) for k in kind], np.uint8))
         self.status.extend(np.asarray([_STATUS_CODE[s] for s in status], np.uint8))
         self.session.extend(np.asarray([_code(self.sessions, s) for s in session], np.int32))
         self.speaker.extend(np.asarray([_code(self.speakers, s) for s in speaker], np.int32))
@@ -135,7 +135,7 @@ class ResidentIndex:
             self.n.view[doc] = row.n
             self.current.view[doc] = row.current
             self.status.view[doc] = _STATUS_CODE[row.status]
-            self.kind.view[doc] = _KIND_CODE[row.kind]
+            self.kind.view[doc] = _KIND_CODE.get(row.kind, _ENTITY)
             self.valid_to.view[doc] = NEVER if row.valid_to is None else row.valid_to
         if many:
             self._chain_all()
@@ -231,7 +231,7 @@ class ResidentIndex:
             (self.t, row.t),
             (self.n, row.n),
             (self.current, row.current),
-            (self.kind, _KIND_CODE[row.kind]),
+            (self.kind, _KIND_CODE.get(row.kind, _ENTITY)),
             (self.status, _STATUS_CODE[row.status]),
             (self.session, _code(self.sessions, row.session)),
             (self.speaker, _code(self.speakers, row.speaker)),

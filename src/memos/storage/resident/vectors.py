@@ -18,7 +18,7 @@ F32 = NDArray[np.float32]
 N = TypeVar("N", bound=np.generic)
 
 EXACT_LIMIT = 16_384  # documents up to which every vector is scored exactly
-RESCORED = 2_000  # documents re-scored exactly after the first pass
+RESCORED = 1_000  # documents re-scored exactly after the first pass, at least (and at least four times what is asked for)
 _CHUNK = 16_384
 _pool = ThreadPoolExecutor(2, thread_name_prefix="memos-scan")
 
@@ -187,7 +187,7 @@ def _nearest(distance: NDArray[np.uint16], wanted: int) -> NDArray[np.intp]:
     """About `wanted` documents of smallest distance: the cut is estimated on a sample, then widened until enough are
     in.
     """
-    sample = np.sort(distance[:: max(1, len(distance) // 65_536)])
+    sample = np.sort(distance[:: max(1, len(distance) // 16_384)])
     share = wanted / len(distance)
     while True:
         cut = sample[min(len(sample) - 1, int(share * len(sample)) + 1)]

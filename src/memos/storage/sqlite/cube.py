@@ -199,7 +199,7 @@ class SqliteCube:
         types: Collection[EdgeType] | None = None,
         direction: Direction = "both",
         view: View = NOW,
-        limit: int = 1000,
+        limit: int | None = None,
     ) -> builtins.list[Link]:
         """Edges within `depth` hops, nearest first."""
         return await self._read(lambda db: reads.neighbors(db, ids, depth, types, direction, view, limit))

@@ -26,6 +26,7 @@ log = structlog.get_logger(__name__)
 
 LOAD_AT_ONCE = 200_000  # rows up to which the first search waits for the index (about a second)
 MASKS_KEPT = 32
+MAX_TERMS = 40  # of a question, the rarest: a page of text costs no more than a sentence
 _Seen = tuple[NDArray[np.bool_], NDArray[np.int64]]
 
 
@@ -144,6 +145,8 @@ def _resolve(db: apsw.Connection, index: ResidentIndex, probe: Probe) -> Resolve
         w: rarity_of(len(index), index.postings.frequency(numbers[w]) if w in numbers else 0) for w in probe.terms
     }
     weights = {w: weight * rarity[w] for w, weight in probe.terms.items()}
+    if len(weights) > MAX_TERMS:
+        weights = dict(sorted(weights.items(), key=lambda item: -item[1])[:MAX_TERMS])
     # a CJK pair that no text holds is mostly no word of the question, so it does not count as missing
     full = sum(weight for w, weight in weights.items() if w in numbers or w.isascii())
     return Resolved(

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
@@ -14,7 +15,7 @@ import apsw
 from memos.errors import InvalidInput, NotFound
 from memos.memory.filter import Filter
 from memos.memory.ids import id_from_bytes, id_to_bytes, is_id
-from memos.memory.model import EdgeType, Memory, Version
+from memos.memory.model import EdgeType, Kind, Memory, Origin, Status, Version
 from memos.memory.number import whole
 from memos.memory.time import from_micros
 from memos.storage.ports import Direction, Link, Page, Pending, Scored, StoreStats, TextQuery, Todo, View
@@ -36,8 +37,8 @@ def get(db: apsw.Connection, ids: Sequence[str], view: View) -> list[Memory]:
             f"SELECT {rows.SELECT} FROM memories m WHERE m.id=? AND {condition} ORDER BY m.version DESC LIMIT 1",
             (id_to_bytes(id), *params),
         ).fetchone()
-        if row:
-            out.append(rows.memory_from_row(row))
+        if row and (memory := rows.readable(row)) is not None:
+            out.append(memory)
     return out
 
 
@@ -45,7 +46,8 @@ def by_rows(db: apsw.Connection, numbers: Sequence[int]) -> dict[int, Memory]:
     """Memories by the row number of a version."""
     marks = ", ".join("?" * len(numbers))
     sql = f"SELECT {rows.SELECT}, m.n FROM memories m WHERE m.n IN ({marks})"
-    return {row[rows.WIDTH]: rows.memory_from_row(row) for row in db.execute(sql, list(numbers))}
+    found = ((row[rows.WIDTH], rows.readable(row)) for row in db.execute(sql, list(numbers)))
+    return {n: memory for n, memory in found if memory is not None}
 
 
 def text_ids(db: apsw.Connection, ids: Sequence[str]) -> list[int]:
@@ -68,8 +70,9 @@ def list_page(
         condition += f" AND m.id {'<' if newest_first else '>'} ?"
         params.append(id_to_bytes(cursor))
     sql = f"SELECT {rows.SELECT} FROM memories m WHERE {condition} ORDER BY m.id {'DESC' if newest_first else 'ASC'} LIMIT ?"
-    found = [rows.memory_from_row(r) for r in db.execute(sql, [*params, limit + 1])]
-    return Page(tuple(found[:limit]), found[limit - 1].id if len(found) > limit else None)
+    found: list[Any] = db.execute(sql, [*params, limit + 1]).fetchall()
+    items = tuple(memory for r in found[:limit] if (memory := rows.readable(r)) is not None)
+    return Page(items, id_from_bytes(found[limit - 1][0]) if len(found) > limit else None)
 
 
 def count(db: apsw.Connection, where: Filter | None, view: View) -> int:
@@ -101,13 +104,13 @@ def neighbors(
     types: Collection[EdgeType] | None,
     direction: Direction,
     view: View,
-    limit: int,
+    limit: int | None,
 ) -> list[Link]:
     """Edges within `depth` hops, breadth first, each once, nearest first; two directed look-ups per node, never an
-    OR.
+    OR. All of them, unless there is a limit.
     """
     whole(depth, "depth", most=MAX_DEPTH)
-    whole(limit, "limit")
+    limit = sys.maxsize - 1 if limit is None else whole(limit, "limit")
     if direction not in ("out", "in", "both"):
         raise InvalidInput(f"direction is out, in or both, got {direction!r}")
     condition, params = views.edge_view(view)
@@ -215,7 +218,7 @@ def preceding(db: apsw.Connection, ids: Sequence[str], count: int) -> dict[str, 
     out = {}
     for id in ids:
         found = _beside(db, rows.SELECT, id_to_bytes(id), count, later=False)
-        out[id] = tuple(rows.memory_from_row(r) for r in reversed(found))
+        out[id] = tuple(memory for r in reversed(found) if (memory := rows.readable(r)) is not None)
     return out
 
 
@@ -338,7 +341,13 @@ def check(db: apsw.Connection) -> list[str]:
     return problems
 
 
+_CLOSED = " OR ".join(
+    f"{column} NOT IN ({', '.join(repr(str(member)) for member in members)})"
+    for column, members in (("kind", Kind), ("status", Status), ("origin", Origin))
+)
+_JSON = " OR ".join(f"NOT json_valid({column})" for column in ("tags", "sources", "info", "body"))
 _ORPHANS = (
+    ("rows that cannot be read", f"SELECT count(*) FROM memories WHERE {_CLOSED} OR {_JSON}"),
     (
         "texts missing from the full-text index",
         "SELECT count(*) FROM memories WHERE t=n AND n NOT IN (SELECT rowid FROM fts)",

@@ -7,10 +7,14 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+import structlog
+
 from memos.errors import InvalidInput
 from memos.memory.ids import id_from_bytes, id_to_bytes
 from memos.memory.model import EMPTY, Edge, EdgeType, Kind, Memory, Origin, Source, Status, Version
 from memos.memory.time import from_micros, to_micros
+
+log = structlog.get_logger(__name__)
 
 COLUMNS = (
     "id", "version", "known_from", "known_to", "layer", "kind", "status", "text", "title", "session", "owner", "role",
@@ -73,6 +77,17 @@ def memory_from_row(row: tuple[Any, ...]) -> Memory:
         info=json.loads(info) if info else EMPTY,
         body=json.loads(body) if body else EMPTY,
     )
+
+
+def readable(row: tuple[Any, ...]) -> Memory | None:
+    """The memory of a row, or None, with a line in the log, for one that something other than MemOS has spoiled: one bad row must
+    not make every read fail. `check` counts them.
+    """
+    try:
+        return memory_from_row(row)
+    except (ValueError, TypeError, AttributeError, LookupError) as e:
+        log.error("row_unreadable", id=bytes(row[0]).hex() if row else None, error=type(e).__name__)
+        return None
 
 
 def edge_from_row(row: tuple[Any, ...]) -> Edge:
