@@ -1,10 +1,19 @@
-"""Nothing outside a test reaches it: no variable of the user's own MemOS. (This file also makes `stubs` importable.)"""
+"""Nothing outside a test reaches it: no variable of the user's own MemOS. (This file also makes `stubs` importable.)
+
+Hypothesis measures no time: the machines that run these tests are shared.
+"""
 
 from __future__ import annotations
 
 import os
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+settings.register_profile(
+    "shared", deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
+)
+settings.load_profile("shared")
 
 
 @pytest.fixture(autouse=True)

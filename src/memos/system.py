@@ -28,9 +28,10 @@ from memos.models.factory import make_embedder, make_reranker
 from memos.models.rerank import Reranker
 from memos.organize.digest import TASK as DIGEST
 from memos.organize.forget import Selection, retract, retract_derived, select, undo
+from memos.reading.hygiene import strip_injected
 from memos.reading.messages import checked_info, parse_messages
 from memos.reading.parts import is_blank, well_formed
-from memos.reading.traces import Record, to_records
+from memos.reading.traces import Record, to_records, with_injected
 from memos.recall.ask import Ask
 from memos.recall.engine import Recall
 from memos.recall.explain import explain
@@ -166,6 +167,7 @@ class AsyncMemOS:
             if text is not None and text != memory.text and memory.layer is Layer.TRACE:
                 retract_derived(tx, memory)
                 tx.mark(id, DIGEST)
+                memory = with_injected(memory, strip_injected(text)[1])
             merged = {k: v for k, v in {**memory.info, **more}.items() if v is not None}
             changed = replace(memory, info=merged, **changes)
             if changed.valid_from is not None and changed.valid_to is not None and changed.valid_to < changed.valid_from:

@@ -190,11 +190,13 @@ class Searches:
         pool = await store.gather(Probe({"tea": 1.0}, text_pool=5, force=(odd.id, new_id())))
         assert "unrelated" in {m.text for m in (await store.fetch(pool.rows.tolist())).values()}
 
-    async def test_entities_and_facts_are_marked_as_derived(self, store: CubeStore) -> None:
+    async def test_facts_are_marked_as_derived_and_entities_come_only_when_asked_for(self, store: CubeStore) -> None:
         said = await add_text(store, "tea please")
         await derive(store, "likes tea", said)
         await add(store, Memory(new_id(), Kind.ENTITY, "tea house"))
-        pool = await store.gather(Probe({"tea": 1.0}))
-        memories = await store.fetch(pool.rows.tolist())
-        derived = {memories[int(n)].text: bool(d) for n, d in zip(pool.rows, pool.derived, strict=True)}
-        assert derived == {"tea please": False, "likes tea": True, "tea house": True}
+        found = []
+        for where in (None, parse_filter({"kind": "entity"})):
+            pool = await store.gather(Probe({"tea": 1.0}), where=where)
+            memories = await store.fetch(pool.rows.tolist())
+            found.append({memories[int(n)].text: bool(d) for n, d in zip(pool.rows, pool.derived, strict=True)})
+        assert found == [{"tea please": False, "likes tea": True}, {"tea house": True}]

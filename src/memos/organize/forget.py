@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from memos.errors import InvalidInput, NotFound
-from memos.memory.filter import Compare, Field, Filter, Op
+from memos.memory.filter import And, Compare, Field, Filter, Not, Op, Or
 from memos.memory.model import EdgeType, Layer, Memory, Status
 from memos.storage.ports import ANY_STATUS, CubeStore, View, WriteTx
 from memos.storage.timeline import reinstate
@@ -49,11 +49,23 @@ class Selection:
             if not listed:
                 raise InvalidInput("ids is empty; nothing was deleted")
             return cls(ids=tuple(dict.fromkeys(listed)))
+        if where is not None and _holds_of_any_text(where):
+            raise InvalidInput("the filter asks for '' in a text, which every text holds; nothing was deleted")
         if session is not None:
             if session == "":
                 raise InvalidInput("session is empty; nothing was deleted")
             return cls(where=Compare(Field("session"), Op.EQ, session), how="session")
         return cls(where=where, how=given[0])
+
+
+def _holds_of_any_text(where: Filter) -> bool:
+    match where:
+        case And(items) | Or(items):
+            return any(_holds_of_any_text(item) for item in items)
+        case Not(item):
+            return _holds_of_any_text(item)
+        case Compare(_, op, value):
+            return value == "" and op in (Op.LIKE, Op.CONTAINS)
 
 
 async def select(store: CubeStore, selection: Selection) -> list[str]:

@@ -8,12 +8,13 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from memos.memory.ids import new_id
 from memos.memory.message import Message
 from memos.memory.model import EMPTY, TRUST_OF, Kind, Memory, Origin, Source
+from memos.reading.hygiene import strip_injected
 from memos.text.analysis import passages
 from memos.text.document import TermRow, term_row
 
@@ -54,12 +55,14 @@ def to_records(
     seen: Counter[bytes] = Counter()
     out: list[Record] = []
     for position, message in enumerate(messages):
+        cleaned, injected = strip_injected(message.text)
         parts = [(0, len(message.text))] if len(message.text) <= WHOLE_CHARS else passages(message.text, PART_CHARS)
         first_id: str | None = None
         for number, (start, end) in enumerate(parts):
             memory = _memory(message, start, end, number, len(parts), first_id, session, owner, tags, info)
             first_id = first_id or memory.id
-            terms = term_row(memory)
+            memory = with_injected(memory, [(max(a, start) - start, min(b, end) - start) for a, b in injected])
+            terms = term_row(replace(memory, text=cleaned[start:end]))
             key = _key(message, memory, number, len(terms.text), position, idempotency_key)
             if key is not None:
                 seen[key] += 1
@@ -141,13 +144,32 @@ def to_message(memory: Memory) -> Message:
     assert memory.valid_from is not None
     return Message(
         role=memory.role or "user",
-        text=memory.text,
+        text=_without_injected(memory),
         time=memory.valid_from,
         zone=str(memory.body.get("zone", "UTC")),
         time_given=bool(memory.body.get("time_given", True)),
         name=memory.speaker if memory.speaker != memory.role else None,
         message_id=memory.message_id,
     )
+
+
+def with_injected(memory: Memory, spans: Sequence[tuple[int, int]]) -> Memory:
+    """The memory with note of the parts of its text that are recalled memories which came back in: kept, but neither found nor
+    learned a second time.
+    """
+    inside = [[start, end] for start, end in spans if start < end]
+    if not inside and "injected" not in memory.body:
+        return memory
+    rest = {key: value for key, value in memory.body.items() if key != "injected"}
+    return replace(memory, body={**rest, "injected": inside} if inside else rest or EMPTY)
+
+
+def _without_injected(memory: Memory) -> str:
+    """The text with what was injected blanked out at the same length: a part of a long message does not show where a block began."""
+    text = memory.text
+    for start, end in memory.body.get("injected", ()):
+        text = text[:start] + "\n" * (min(end, len(text)) - start) + text[end:]
+    return text
 
 
 def source_of(memory: Memory, start: int | None = None, end: int | None = None) -> Source:

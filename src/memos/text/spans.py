@@ -86,20 +86,22 @@ def _cut_point(text: str, start: int, stop: int, max_chars: int) -> int:
     for match in _BREAKS.finditer(text, start + max_chars // 2, min(limit + 1, stop)):
         if match.end() <= limit:
             best = match.end()
-    if best > start and not inside_grapheme(text, best):
+    if best > start and not inside_grapheme(text, best, start):
         return best
     for cut in range(limit, max(start, limit - _MAX_GRAPHEME), -1):
-        if not inside_grapheme(text, cut):
+        if not inside_grapheme(text, cut, start):
             return cut
     for cut in range(limit + 1, min(stop, start + _MAX_GRAPHEME)):
-        if not inside_grapheme(text, cut):
+        if not inside_grapheme(text, cut, start):
             return cut
     # More marks than any language stacks on one letter: not a grapheme, only a surrogate pair must hold together.
     return limit + _splits_surrogates(text, limit) if max_chars >= _MAX_GRAPHEME else min(stop, start + _MAX_GRAPHEME)
 
 
-def inside_grapheme(text: str, at: int) -> bool:
-    """Whether a cut at this index would separate characters that are seen as one."""
+def inside_grapheme(text: str, at: int, since: int | None = None) -> bool:
+    """Whether a cut at this index would separate characters that are seen as one. `since`: a cut before it that is none, from which
+    on flags are counted in pairs (a long row of them looks the same everywhere).
+    """
     if not 0 < at < len(text):
         return False
     before, after = text[at - 1], text[at]
@@ -111,17 +113,17 @@ def inside_grapheme(text: str, at: int) -> bool:
         return True
     if "\u1160" <= after <= "\u11ff":
         return "\u1100" <= before <= "\u11ff" or "\uac00" <= before <= "\ud7a3"
-    return _splits_surrogates(text, at) or _splits_flag(text, at)
+    return _splits_surrogates(text, at) or _splits_flag(text, at, max(0, at - _MAX_GRAPHEME) if since is None else since)
 
 
 def _splits_surrogates(text: str, at: int) -> bool:
     return "\ud800" <= text[at - 1] <= "\udbff" and "\udc00" <= text[at] <= "\udfff"
 
 
-def _splits_flag(text: str, at: int) -> bool:
+def _splits_flag(text: str, at: int, since: int) -> bool:
     if not ("\U0001f1e6" <= text[at] <= "\U0001f1ff"):
         return False
     count = 0
-    while count < _MAX_GRAPHEME and at - count > 0 and "\U0001f1e6" <= text[at - count - 1] <= "\U0001f1ff":
+    while at - count > since and "\U0001f1e6" <= text[at - count - 1] <= "\U0001f1ff":
         count += 1
     return count % 2 == 1

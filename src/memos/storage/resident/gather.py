@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,6 +29,7 @@ KERNEL = {1: 0.6, 2: 0.4}  # what a term is worth that stands one or two message
 SPREAD = {1: 0.4, 2: 0.25}  # the first stage's cheaper, additive form of the same
 MAX_WALK = 600_000  # postings the first stage walks at most: the rarest terms first
 _BLOCK = 64
+_aside = ThreadPoolExecutor(4, thread_name_prefix="memos-near")
 _DAY = 86_400_000_000
 
 
@@ -61,14 +63,16 @@ def gather(index: ResidentIndex, asked: Resolved, allowed: NDArray[np.bool_] | N
     """The candidates of a question among the allowed documents (None: the active ones) of one cube."""
     probe = asked.probe
     allowed = index.active() if allowed is None else allowed
+    vectors = index.vectors.get(probe.model) if probe.vector is not None and probe.model else None
+    near = None
+    if vectors is not None and vectors.filled and probe.vector is not None:
+        vectors.resize(len(index))
+        near = _aside.submit(vectors.best, probe.vector, probe.dense_pool, allowed)  # beside the words, on another core
     coarse = _text_score(index, asked)
     docs = _top(coarse, allowed, probe.text_pool)
     cut = float(coarse[docs].min()) if len(docs) == probe.text_pool else 0.0
-    vectors = index.vectors.get(probe.model) if probe.vector is not None and probe.model else None
-    if vectors is not None and vectors.filled and probe.vector is not None:
-        vectors.resize(len(index))
-        near, _ = vectors.best(probe.vector, probe.dense_pool, allowed)
-        docs = np.union1d(docs, near)
+    if near is not None:
+        docs = np.union1d(docs, near.result()[0])
     if asked.force:
         docs = np.union1d(docs, np.asarray(asked.force, np.intp))
     order = np.argsort(-coarse[docs], kind="stable")
@@ -134,7 +138,7 @@ def _text_score(index: ResidentIndex, asked: Resolved) -> F32:
     score += index.prior(weights)
     for name, wanted in asked.probe.speakers.items():
         if (code := index.speakers.get(name)) is not None:
-            score[index.speaker.view == code] += np.float32(weights.get("speaker", 0.2) * wanted)
+            score += (index.speaker.view == code) * np.float32(weights.get("speaker", 0.2) * wanted)
     if asked.spans:
         score += np.float32(weights.get("date", 0.4)) * _date(index.happened.view, asked.spans)
     return score

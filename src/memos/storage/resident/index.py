@@ -24,6 +24,7 @@ STATUSES = tuple(Status)
 _KIND_CODE = {k.value: i for i, k in enumerate(KINDS)}
 _STATUS_CODE = {s.value: i for i, s in enumerate(STATUSES)}
 _CHAINED = np.asarray([LAYER_OF[k] is Layer.TRACE for k in KINDS])
+_SPOKEN = np.asarray([s in (Status.ACTIVE, Status.SUPERSEDED) for s in STATUSES])
 ACTIVE = _STATUS_CODE[Status.ACTIVE.value]
 _ENTITY = _KIND_CODE[Kind.ENTITY.value]
 _CHAIN_ONE_BY_ONE = 256  # rows at once beyond which all sessions are put in order anew
@@ -74,6 +75,7 @@ class ResidentIndex:
         self._last_in_session: dict[int, int] = {}
         self._prior: tuple[tuple[float, ...], Growable] | None = None
         self._history: tuple[int, int] | None = None
+        self._active: tuple[tuple[int, int], NDArray[np.bool_], int] | None = None
         self._outline: tuple[tuple[int, int], tuple[dict[str, int], int, int]] | None = None
         self.changes = 0
 
@@ -128,14 +130,16 @@ class ResidentIndex:
                 if row.t != row.n:
                     continue  # its text was purged meanwhile
                 doc = self._append(row)
-                if not many:
-                    self._chain(doc)
-            else:
-                self._move(doc, row)
+            elif not many:
+                self._unchain(doc)
             self.n.view[doc] = row.n
             self.current.view[doc] = row.current
             self.status.view[doc] = _STATUS_CODE[row.status]
             self.kind.view[doc] = _KIND_CODE.get(row.kind, _ENTITY)
+            self.session.view[doc] = _code(self.sessions, row.session)
+            self.happened.view[doc] = row.happened
+            if not many:
+                self._chain(doc)
             self.valid_to.view[doc] = NEVER if row.valid_to is None else row.valid_to
         if many:
             self._chain_all()
@@ -179,7 +183,10 @@ class ResidentIndex:
 
     def active(self) -> NDArray[np.bool_]:
         """Which documents are the current text of an active memory that says something (a bare entity is only a name)."""
-        return np.asarray(self.current.view & (self.status.view == ACTIVE) & ~self.is_entity())
+        if self._active is None or self._active[0] != (self.changes, len(self)):
+            mask = self.current.view & (self.status.view == ACTIVE) & ~self.is_entity()
+            self._active = ((self.changes, len(self)), mask, int(np.count_nonzero(mask)))
+        return self._active[1]
 
     def is_entity(self) -> NDArray[np.bool_]:
         """Which documents are entities: found when asked for by kind, never by the way."""
@@ -187,7 +194,9 @@ class ResidentIndex:
 
     def active_count(self) -> int:
         """How many documents are active."""
-        return int(np.count_nonzero(self.active()))
+        self.active()
+        assert self._active is not None
+        return self._active[2]
 
     def prior(self, weights: Mapping[str, float]) -> NDArray[np.float32]:
         """Per document, what its traits alone are worth under these weights. Kept and only extended between calls."""
@@ -249,19 +258,11 @@ class ResidentIndex:
             index.resize(len(self))
         return doc
 
-    def _move(self, doc: int, row: Row) -> None:
-        """A version with the same text may have another time or session."""
-        session = _code(self.sessions, row.session)
-        if (int(self.session.view[doc]), int(self.happened.view[doc])) == (session, row.happened):
-            return
-        self._unchain(doc)
-        self.session.view[doc] = session
-        self.happened.view[doc] = row.happened
-        self._chain(doc)
-
     def _chain(self, doc: int) -> None:
-        """Put a raw record at its place in its session: by time, then by order of storage."""
-        if not _CHAINED[self.kind.view[doc]]:
+        """Put a raw record at its place in its session: by time, then by order of storage. What was taken back is no
+        neighbour of anything: its words must not lead to the messages beside it.
+        """
+        if not (_CHAINED[self.kind.view[doc]] and self.current.view[doc] and _SPOKEN[self.status.view[doc]]):
             return
         session = int(self.session.view[doc])
         happened = self.happened.view
@@ -294,7 +295,7 @@ class ResidentIndex:
     def _chain_all(self) -> None:
         size = len(self)
         prev, following = np.full(size, -1, np.int32), np.full(size, -1, np.int32)
-        turns = np.flatnonzero(_CHAINED[self.kind.view] & self.current.view)
+        turns = np.flatnonzero(_CHAINED[self.kind.view] & self.current.view & _SPOKEN[self.status.view])
         order = turns[np.lexsort((turns, self.happened.view[turns], self.session.view[turns]))]
         sessions = self.session.view[order]
         same = np.flatnonzero(sessions[1:] == sessions[:-1])
