@@ -132,7 +132,9 @@ class Background:
         async with self._lock(self._embedding, store):
             model = self._embedder.model_id
             while batch := await store.pending_vectors(model, EMBED_BATCH):
-                vectors = sound(await self._embedder.embed([p.text for p in batch], purpose="document"), len(batch), model)
+                vectors = sound(
+                    await self._embedder.embed([p.text for p in batch], purpose="document"), len(batch), model
+                )
                 items = [(p.text_id, vector) for p, vector in zip(batch, vectors, strict=True)]
                 await store.write(lambda tx, items=items: tx.put_vectors(model, items), Change(actor="embed"))  # type: ignore[misc]
             key = str(store.path)

@@ -65,11 +65,12 @@ class DeleteResult:
     erased_from_disk: bool = False
     dry_run: bool = False
 
-
     @classmethod
     def purged(cls, cube: str, asked: int, done: Purged, *, dry_run: bool = False) -> DeleteResult:
         """The report of a hard delete, or of what it would do."""
-        counts = {name: getattr(done, name) for name in ("memories", "cascaded", "versions", "edges", "vectors", "terms")}
+        counts = {
+            name: getattr(done, name) for name in ("memories", "cascaded", "versions", "edges", "vectors", "terms")
+        }
         return cls(
             cube, True, asked, **counts, restored=done.restored, erased_from_disk=done.erased_from_disk, dry_run=dry_run
         )

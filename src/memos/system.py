@@ -71,7 +71,9 @@ class AsyncMemOS:
             reranker=reranker if isinstance(reranker, str) else None,
             **options,
         )
-        if settings is not None and (home is not None or options or isinstance(embedder, str) or isinstance(reranker, str)):
+        if settings is not None and (
+            home is not None or options or isinstance(embedder, str) or isinstance(reranker, str)
+        ):
             raise InvalidInput("give either settings or single options, not both")
         self.settings = base
         self._given_embedder = None if isinstance(embedder, str) else embedder
@@ -170,7 +172,11 @@ class AsyncMemOS:
                 memory = with_injected(memory, strip_injected(text)[1])
             merged = {k: v for k, v in {**memory.info, **more}.items() if v is not None}
             changed = replace(memory, info=merged, **changes)
-            if changed.valid_from is not None and changed.valid_to is not None and changed.valid_to < changed.valid_from:
+            if (
+                changed.valid_from is not None
+                and changed.valid_to is not None
+                and changed.valid_to < changed.valid_from
+            ):
                 raise InvalidInput(f"valid_to ({changed.valid_to}) lies before valid_from ({changed.valid_from})")
             return tx.put(changed, "update")
 

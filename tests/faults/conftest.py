@@ -34,7 +34,9 @@ def command(home: Path) -> Callable[..., tuple[int, Any]]:
         result = CliRunner().invoke(app, ["--home", str(home), "--embedder", "none", "--json", *args])
         assert "Traceback" not in result.stderr
         text = result.stdout if result.exit_code == 0 else result.stderr
-        return result.exit_code, json.loads(text, parse_constant=_refuse) if text.strip().startswith(("{", "[")) else text
+        return result.exit_code, json.loads(text, parse_constant=_refuse) if text.strip().startswith(
+            ("{", "[")
+        ) else text
 
     return run
 

@@ -116,7 +116,9 @@ def test_r017_two_processes_on_one_store_add_all_of_theirs(home: Path) -> None:
         assert len(memos.search("process b item number 7", limit=100).hits) > 0
 
 
-@pytest.mark.parametrize("damage", ["kind='nonsense'", "tags='not json'", "valid_from='yesterday'", "body='{'", "status=NULL"])
+@pytest.mark.parametrize(
+    "damage", ["kind='nonsense'", "tags='not json'", "valid_from='yesterday'", "body='{'", "status=NULL"]
+)
 def test_r017_one_bad_row_is_skipped_and_reported(home: Path, damage: str) -> None:
     """One bad row makes every tool fail."""
     with MemOS(home, embedder="none", background=False) as memos:
@@ -160,4 +162,6 @@ def test_r025_a_record_is_kept_whatever_becomes_of_its_refinement(
     with MemOS(home, embedder="none", background=False) as memos:
         memos.flush()
         assert memos.stats().waiting.get("digest", 0) == 0
-        assert [m.text for m in memos.list(kinds=["fact"]).items] == ([] if answer == () else ["The boiler serial is HK-902-FENNEL."])
+        assert [m.text for m in memos.list(kinds=["fact"]).items] == (
+            [] if answer == () else ["The boiler serial is HK-902-FENNEL."]
+        )

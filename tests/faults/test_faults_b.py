@@ -76,7 +76,9 @@ class Wrong(Words):
         return np.ones(self.shape(len(texts)), np.float32)
 
 
-@pytest.mark.parametrize("shape", [lambda n: (n, 0), lambda n: (n + 1, 8), lambda n: (0, 8), lambda n: (8,), lambda n: (n, 8, 2)])
+@pytest.mark.parametrize(
+    "shape", [lambda n: (n, 0), lambda n: (n + 1, 8), lambda n: (0, 8), lambda n: (8,), lambda n: (n, 8, 2)]
+)
 def test_r032_vectors_of_the_wrong_shape_are_refused_and_the_words_answer(home: Path, shape: Any) -> None:
     """A vector of length 0 or 7 jams the queue."""
     with MemOS(home, embedder=Wrong(shape), background=False) as memos:
@@ -87,7 +89,9 @@ def test_r032_vectors_of_the_wrong_shape_are_refused_and_the_words_answer(home: 
         assert memos.stats().waiting["embed"] == 2
 
 
-def test_r039_a_dead_model_is_asked_once_per_pause_and_not_by_looking(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_r039_a_dead_model_is_asked_once_per_pause_and_not_by_looking(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Without any user activity thousands of calls go to a failing model."""
     monkeypatch.setattr(background, "RETRY_SECONDS", 0.2)
     embedder = Broken(ModelError("429 too many requests"))

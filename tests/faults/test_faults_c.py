@@ -13,7 +13,9 @@ from memos.errors import AccessDenied, InvalidFilter, InvalidInput, NotFound
 from memos.memory.ids import new_id
 
 SECRET = "FENNEL-31"
-VERBS = sorted(n for n, f in inspect.getmembers(AsyncMemOS, inspect.iscoroutinefunction) if not n.startswith("_") and n != "close")
+VERBS = sorted(
+    n for n, f in inspect.getmembers(AsyncMemOS, inspect.iscoroutinefunction) if not n.startswith("_") and n != "close"
+)
 
 
 @pytest.fixture
@@ -36,7 +38,9 @@ def arguments(verb: str, alpha: dict[str, Any], folder: Path) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_r047_no_verb_reaches_another_users_memories(memos: MemOS, alpha: dict[str, Any], tmp_path: Path, verb: str) -> None:
+def test_r047_no_verb_reaches_another_users_memories(
+    memos: MemOS, alpha: dict[str, Any], tmp_path: Path, verb: str
+) -> None:
     """Isolation holds in one search endpoint and not in its sibling."""
     before = [memos.history(m.id, user="alpha") for m in memos.list(user="alpha", include_inactive=True).items]
     given = arguments(verb, alpha, tmp_path)
@@ -74,7 +78,9 @@ def test_r049_a_small_tenant_finds_its_few_beside_one_with_thousands(memos: MemO
     lot = [{"role": "user", "content": f"Tea of kind {i} is good tea, tea", "message_id": str(i)} for i in range(5_000)]
     memos.add(lot, user="big", session="big", derive=False)
     for cube, options in (("small", {}), ("big", {"filter": {"session": "small"}})):
-        memos.add([f"I had some tea with guest number {i} today" for i in range(3)], user=cube, session="small", derive=False)
+        memos.add(
+            [f"I had some tea with guest number {i} today" for i in range(3)], user=cube, session="small", derive=False
+        )
         assert len(memos.search("tea", user=cube, limit=5, **options)) == 3
 
 

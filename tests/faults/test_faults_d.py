@@ -44,7 +44,10 @@ def test_r062_names_are_kept_as_they_are_or_refused_and_never_become_paths(tmp_p
             assert len(memos.list(user=name, kinds=["trace"]).items) == 1
     outside = {p for p in tree(tmp_path) if not p.startswith(str(Path("deep", "down", "home")))}
     assert outside == {"deep", str(Path("deep", "down")), "dump.zip"}
-    assert all(re.fullmatch(r"control\.db(-\w+)?|cubes|empty\.cube(-\w+)?|cubes/[0-9a-f]{32}\.cube(-\w+)?", p) for p in tree(home))
+    assert all(
+        re.fullmatch(r"control\.db(-\w+)?|cubes|empty\.cube(-\w+)?|cubes/[0-9a-f]{32}\.cube(-\w+)?", p)
+        for p in tree(home)
+    )
 
 
 def test_r062_the_command_line_too(command: Callable[..., tuple[int, Any]], home: Path, tmp_path: Path) -> None:
@@ -67,7 +70,9 @@ def test_r057_a_document_path_is_a_reference_and_its_file_is_never_read(memos: M
     for path in (str(secret), secret.as_uri(), str(link), "../../secret.txt", "/etc/hostname"):
         for part in ({"type": "file", "file": {"path": path}}, {"type": "file", "file": {"file_url": path}},
                      {"type": "image_url", "image_url": {"url": path}}):  # fmt: skip
-            memos.add({"role": "user", "content": [{"type": "text", "text": f"see the file at {path}"}, part]}, wait=True)
+            memos.add(
+                {"role": "user", "content": [{"type": "text", "text": f"see the file at {path}"}, part]}, wait=True
+            )
     assert all("FENNEL-77" not in repr(m) for m in memos.list(include_inactive=True, limit=1_000).items)
     for call in (lambda p: memos.export_cube(p), lambda p: memos.import_cube(p, "stolen")):
         with pytest.raises((InvalidInput, Exception)) as error:
@@ -94,14 +99,20 @@ BREAKOUTS = [
 @pytest.mark.parametrize("where", ["content", "name", "fact"])
 def test_r064_stored_text_cannot_leave_its_block(memos: MemOS, text: str, where: str) -> None:
     """Stored text closes the block in the prompt and speaks as an instruction."""
-    message = {"role": "user", "content": text} if where == "content" else {"role": "user", "name": text[:200], "content": "the kayak is teal"}
+    message = (
+        {"role": "user", "content": text}
+        if where == "content"
+        else {"role": "user", "name": text[:200], "content": "the kayak is teal"}
+    )
     if where == "fact":
         message = {"role": "user", "name": text[:200], "content": "I live in Rome near the kayak."}
     memos.add(message, wait=True)
     context = memos.search("PWNED teal Rome kayak", max_tokens=2_000).context
     assert context.count(OPEN) == context.count(CLOSE) == 1
     assert context.startswith(OPEN + "\n") and context.endswith("\n" + CLOSE)
-    assert not re.search(r"</?\s*(memos-context|memories|memory|system|facts)\b", context[len(OPEN) : -len(CLOSE)], re.IGNORECASE)
+    assert not re.search(
+        r"</?\s*(memos-context|memories|memory|system|facts)\b", context[len(OPEN) : -len(CLOSE)], re.IGNORECASE
+    )
     inside = context.splitlines()[1:-1]
     headings = [line for line in inside if line in ("Current facts:", "What was said, oldest first:")]
     assert len(headings) == len(set(headings)) <= 2

@@ -62,7 +62,9 @@ IMAGE = {"type": "image_url", "image_url": {"url": "https://example.org/a.png"}}
         ([{"type": "hologram"}], None, "hologram"),
     ],
 )
-def test_r073_parts_of_content_are_read_or_skipped_with_a_notice(memos: MemOS, content: Any, stored: str | None, noticed: str) -> None:
+def test_r073_parts_of_content_are_read_or_skipped_with_a_notice(
+    memos: MemOS, content: Any, stored: str | None, noticed: str
+) -> None:
     """A content given as a list of parts crashes."""
     if stored is None:
         with pytest.raises(InvalidInput, match=noticed):
@@ -80,7 +82,12 @@ BLANK = ["", " ", "\u200b", "\u3000", "\n", "\t\r\n", "\ufeff", "\u2060\u00ad", 
 @pytest.mark.parametrize("content", BLANK)
 def test_r075_blank_content_leaves_no_row(memos: MemOS, content: str) -> None:
     """Blank content is accepted and leaves a ghost, or answers success with no id."""
-    for messages in (content, {"role": "user", "content": content}, [content, {"role": "assistant", "content": content}], []):
+    for messages in (
+        content,
+        {"role": "user", "content": content},
+        [content, {"role": "assistant", "content": content}],
+        [],
+    ):
         with pytest.raises(InvalidInput):
             memos.add(messages)
     assert memos.list(include_inactive=True).items == () and memos.stats().store.memories == 0
@@ -132,7 +139,9 @@ def test_r077_a_model_that_answers_nonsense_never_reaches_a_score(home: Path, va
         assert all(0 <= h.score <= 1 for h in result)
 
 
-def test_r077_every_answer_of_the_command_line_is_strict_json(command: Callable[..., tuple[int, Any]], home: Path, tmp_path: Path) -> None:
+def test_r077_every_answer_of_the_command_line_is_strict_json(
+    command: Callable[..., tuple[int, Any]], home: Path, tmp_path: Path
+) -> None:
     """The same, as JSON."""
     code, added = command("add", 'the "kayak" is \\ teal \u2028 \ud83d 😀 \x07')
     assert code == 0
@@ -141,6 +150,12 @@ def test_r077_every_answer_of_the_command_line_is_strict_json(command: Callable[
                  ("stats",), ("neighbors", id), ("doctor",), ("config",), ("cubes", "list"), ("export", str(tmp_path / "x.zip")), ("delete", id)):  # fmt: skip
         code, answer = command(*args)
         assert code == 0 and isinstance(answer, (dict, list)), (args, answer)
-    for args in (("search", "kayak", "--limit", "99999"), ("list", "--cursor", "x"), ("search", ""), ("get", id), ("search", "x", "--as-of", "soon")):
+    for args in (
+        ("search", "kayak", "--limit", "99999"),
+        ("list", "--cursor", "x"),
+        ("search", ""),
+        ("get", id),
+        ("search", "x", "--as-of", "soon"),
+    ):
         code, answer = command(*args)
         assert code != 0 and isinstance(answer, dict), (args, answer)

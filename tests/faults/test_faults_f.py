@@ -18,7 +18,16 @@ CJK = {"a": "紫藤茶馆周五营业", "b": "用Rust写的调度器", "c": "東
 def test_r085_two_characters_and_mixed_scripts_are_found(memos: MemOS) -> None:
     """Two-character words and mixed scripts never match."""
     ids = {name: memos.add(text, session=name).ids[0] for name, text in CJK.items()}
-    for query, name in {"茶馆": "a", "周五": "a", "Rust写": "b", "rust": "b", "喫茶": "c", "찻집": "d", "調度": None, "茶楼": None}.items():
+    for query, name in {
+        "茶馆": "a",
+        "周五": "a",
+        "Rust写": "b",
+        "rust": "b",
+        "喫茶": "c",
+        "찻집": "d",
+        "調度": None,
+        "茶楼": None,
+    }.items():
         found = [h.id for h in memos.search(query)]
         assert found[:1] == ([ids[name]] if name else []), query
     assert {h.id for h in memos.search("茶")} >= {ids["a"], ids["c"]}
@@ -54,7 +63,9 @@ class Judge:
         return self.answer
 
 
-@pytest.mark.parametrize("answer", [ModelTimeout("cut off while thinking"), ModelError("not JSON"), [], [0.0] * 7, [float("nan")]])
+@pytest.mark.parametrize(
+    "answer", [ModelTimeout("cut off while thinking"), ModelError("not JSON"), [], [0.0] * 7, [float("nan")]]
+)
 def test_r090_a_judge_that_fails_never_turns_candidates_into_none(home: Path, answer: Any) -> None:
     """The filter's reply is cut, and the outcome is "none relevant"."""
     with MemOS(home, embedder="none", reranker=Judge(answer), background=False) as memos:

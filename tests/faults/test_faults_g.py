@@ -59,16 +59,32 @@ def test_r103_what_was_recalled_is_not_learned_again(memos: MemOS, mangle: Any) 
 
 def test_r106_what_differs_in_a_number_or_a_not_is_another_fact(memos: MemOS) -> None:
     """Facts that differ only in numbers are thrown away as duplicates."""
-    said = ["Locker 14 code is 2207", "Locker 15 code is 9913", "Meeting on 3 May", "Meeting on 4 May", "I can eat nuts", "I can't eat nuts"]
+    said = [
+        "Locker 14 code is 2207",
+        "Locker 15 code is 9913",
+        "Meeting on 3 May",
+        "Meeting on 4 May",
+        "I can eat nuts",
+        "I can't eat nuts",
+    ]
     results = [memos.add(text, wait=True).records[0] for text in said]
     assert all(r.new for r in results) and len({r.id for r in results}) == 6
     for text, record in zip(said, results, strict=True):
-        first = memos.search(text).hits[:2]  # the two meetings share all words but the date, which is looked for as a time
+        first = memos.search(text).hits[
+            :2
+        ]  # the two meetings share all words but the date, which is looked for as a time
         assert (record.id, text) in [(h.id, h.text) for h in first], text
-    assert {"Locker 14 code is 2207.", "Locker 15 code is 9913.", "Default can eat nuts.", "Default cannot eat nuts."} <= set(facts(memos))
+    assert {
+        "Locker 14 code is 2207.",
+        "Locker 15 code is 9913.",
+        "Default can eat nuts.",
+        "Default cannot eat nuts.",
+    } <= set(facts(memos))
 
 
-@pytest.mark.parametrize("text", ["hi", "ok", "👍", "yes", "thanks!", "???", "hello there", "嗯", "好的", "lol", "...", "bye", "1", "Hmm."])
+@pytest.mark.parametrize(
+    "text", ["hi", "ok", "👍", "yes", "thanks!", "???", "hello there", "嗯", "好的", "lol", "...", "bye", "1", "Hmm."]
+)
 def test_r109_a_word_or_two_make_no_facts(memos: MemOS, text: str) -> None:
     """Examples of a prompt are stored as facts about the user."""
     memos.add([text, {"role": "assistant", "content": "How can I help you?"}], wait=True)
@@ -78,5 +94,8 @@ def test_r109_a_word_or_two_make_no_facts(memos: MemOS, text: str) -> None:
 @pytest.mark.parametrize("role", ["system", "developer", "tool"])
 def test_r109_prompts_and_tools_teach_nothing(memos: MemOS, role: str) -> None:
     """A system prompt is stored as facts about the user."""
-    memos.add([{"role": role, "content": "I live in Rome. My name is Ann. The locker is number 58.", "tool_call_id": "c"}], wait=True)
+    memos.add(
+        [{"role": role, "content": "I live in Rome. My name is Ann. The locker is number 58.", "tool_call_id": "c"}],
+        wait=True,
+    )
     assert facts(memos) == []

@@ -44,7 +44,10 @@ def test_r138_times_compare_as_instants_however_they_are_written(memos: MemOS, b
     assert {m.id for m in memos.list(filter={"created_at": {"gte": "2020-01-01"}}).items} == {first, second}
 
 
-@pytest.mark.parametrize("nonsense", ["soon", "2031-02-30", "01/02/2031", "2031-03-01T25:00:00Z", "", float("nan"), 1e300, True, [1], "2031-13-01"])
+@pytest.mark.parametrize(
+    "nonsense",
+    ["soon", "2031-02-30", "01/02/2031", "2031-03-01T25:00:00Z", "", float("nan"), 1e300, True, [1], "2031-13-01"],
+)
 def test_r138_nonsense_is_an_input_error(memos: MemOS, nonsense: Any) -> None:
     """A time that is none compares to something all the same."""
     memos.add("the kayak is teal")
@@ -78,7 +81,10 @@ TURNS = {
 def test_r142_a_past_day_has_the_clock_it_had_then(home: Path, now: str) -> None:
     """The bounds of a past day are worked out with today's offset."""
     with MemOS(home, embedder="none", background=False, timezone="Europe/Berlin") as memos:
-        ids = {memos.add(said(at, f"the kayak log number {n} of the year")).ids[0]: day for n, (at, day) in enumerate(TURNS.items())}
+        ids = {
+            memos.add(said(at, f"the kayak log number {n} of the year")).ids[0]: day
+            for n, (at, day) in enumerate(TURNS.items())
+        }
         for day in sorted(set(TURNS.values())):
             hits = memos.search(f"What was in the kayak log on {day}?", reference_time=now, limit=50).hits
             assert {h.id for h in hits if h.why.get("date")} == {id for id, d in ids.items() if d == day}, day
@@ -87,7 +93,10 @@ def test_r142_a_past_day_has_the_clock_it_had_then(home: Path, now: str) -> None
         assert shown == sorted(TURNS.values())
 
 
-@pytest.mark.parametrize(("clock", "stored"), [("2031-03-30 02:30", "01:30:00"), ("2031-10-26 02:30", "00:30:00"), ("2031-07-01 02:30", "00:30:00")])
+@pytest.mark.parametrize(
+    ("clock", "stored"),
+    [("2031-03-30 02:30", "01:30:00"), ("2031-10-26 02:30", "00:30:00"), ("2031-07-01 02:30", "00:30:00")],
+)
 def test_r142_local_times_that_are_missing_or_double_have_one_meaning(home: Path, clock: str, stored: str) -> None:
     """A time at the change of the clock is an error, or one thing today and another tomorrow."""
     with MemOS(home, embedder="none", background=False, timezone="Europe/Berlin") as memos:

@@ -11,10 +11,15 @@ from stubs import Words
 from memos import MemOS, background
 from memos.errors import ArchiveError, InvalidInput, ModelError, ModelUnavailable, NotFound, StorageError
 
-TEXTS = [f"kayak number {i} is called {name}" for i, name in enumerate("Wren Lark Heron Swift Teal Crane Robin Finch Raven Dove".split())]
+TEXTS = [
+    f"kayak number {i} is called {name}"
+    for i, name in enumerate("Wren Lark Heron Swift Teal Crane Robin Finch Raven Dove".split())
+]
 
 
-def test_r146_another_model_never_compares_with_the_vectors_of_the_one_before(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_r146_another_model_never_compares_with_the_vectors_of_the_one_before(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Changing the model leaves an index of mixed dimensions without a word."""
     monkeypatch.setattr(background, "EMBED_BATCH", 3)
     with MemOS(home, embedder=Words("A", 8), background=False) as memos:
@@ -79,7 +84,9 @@ def test_r151_a_cube_that_travels_is_the_same_cube(memos: MemOS, tmp_path: Path)
     memos.import_cube(second, "back again")
     assert everything(memos, cube="back again") == everything(memos)
     assert [h.id for h in memos.search("龙井茶 Rome Oslo", **there)] == [h.id for h in memos.search("龙井茶 Rome Oslo")]
-    (known,) = memos.add([{"role": "user", "content": "I live in Rome.", "chat_time": "2024-01-01", "message_id": "m1"}], **there).records
+    (known,) = memos.add(
+        [{"role": "user", "content": "I live in Rome.", "chat_time": "2024-01-01", "message_id": "m1"}], **there
+    ).records
     assert not known.new
     with pytest.raises(NotFound):
         memos.list(cube="travelled")
@@ -91,7 +98,13 @@ def test_r151_what_cannot_be_written_or_read_is_refused_and_leaves_nothing(memos
     taken = tmp_path / "taken.memos"
     taken.write_text("mine")
     (tmp_path / "folder").mkdir()
-    for path in (taken, tmp_path / "folder", tmp_path / "no" / "such" / "folder.memos", Path("/dev/full/x"), Path("/proc/x.memos")):
+    for path in (
+        taken,
+        tmp_path / "folder",
+        tmp_path / "no" / "such" / "folder.memos",
+        Path("/dev/full/x"),
+        Path("/proc/x.memos"),
+    ):
         with pytest.raises((InvalidInput, StorageError)):
             memos.export_cube(path)
     assert taken.read_text() == "mine"

@@ -72,7 +72,9 @@ def test_r158_after_clearing_what_is_added_is_kept_and_nothing_of_before(home: P
     with MemOS(home, embedder=Words()) as memos:
         texts = [m.text for m in memos.list(kinds=["trace"], limit=500).items]
         assert len(texts) == kept and all(t.startswith("AFTER-CLEAR") for t in texts)
-        assert memos.search("BEFORE-CLEAR-1").hits == () or all("AFTER" in h.text for h in memos.search("BEFORE-CLEAR-1"))
+        assert memos.search("BEFORE-CLEAR-1").hits == () or all(
+            "AFTER" in h.text for h in memos.search("BEFORE-CLEAR-1")
+        )
 
 
 @pytest.mark.parametrize("how", ["everything", "cube"])
@@ -85,7 +87,9 @@ def test_r158_clearing_while_work_is_going_on(home: Path, how: str) -> None:
         else:
             memos.delete_cube("default")
         memos.add("AFTER-CLEAR-1 lies in the hall", wait=True)
-        assert [m.text for m in memos.list(kinds=["trace"], include_inactive=True).items] == ["AFTER-CLEAR-1 lies in the hall"]
+        assert [m.text for m in memos.list(kinds=["trace"], include_inactive=True).items] == [
+            "AFTER-CLEAR-1 lies in the hall"
+        ]
         assert memos.list(kinds=["profile"], include_inactive=True).items == ()
     with MemOS(home, embedder=Words(), background=False) as memos:
         assert len(memos.search("AFTER-CLEAR-1").hits) == 1

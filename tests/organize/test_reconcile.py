@@ -168,9 +168,7 @@ def test_the_same_trace_read_twice_changes_nothing(ann: Arriving) -> None:
     from memos.reading.traces import source_of
 
     trace, _ = ann.say("Rome", 1)
-    statement = Statement(
-        Kind.PROFILE, "Ann: Rome", ann.slot, f"{ann.slot}|Rome", "Rome", True, 0.9, source_of(trace)
-    )
+    statement = Statement(Kind.PROFILE, "Ann: Rome", ann.slot, f"{ann.slot}|Rome", "Rome", True, 0.9, source_of(trace))
     before = ann.facts()
     ann.cube.write_soon(lambda tx: reconcile(tx, trace, [statement], Outcome())).result()
     assert ann.facts() == before

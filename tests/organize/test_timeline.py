@@ -33,9 +33,7 @@ def fresh_slot(arriving: Arriving) -> None:
 
 
 said = st.lists(st.integers(0, 60), min_size=1, max_size=7, unique=True).flatmap(
-    lambda days: st.tuples(
-        *(st.tuples(st.just(d), st.sampled_from(PLACES)) for d in days)
-    )
+    lambda days: st.tuples(*(st.tuples(st.just(d), st.sampled_from(PLACES)) for d in days))
 )
 
 
@@ -46,7 +44,9 @@ def model(statements: list[tuple[int, str]], at: float) -> list[str]:
 
 @QUICK
 @given(statements=said)
-def test_any_order_of_arrival_gives_the_same_timeline(shared: Arriving, statements: tuple[tuple[int, str], ...]) -> None:
+def test_any_order_of_arrival_gives_the_same_timeline(
+    shared: Arriving, statements: tuple[tuple[int, str], ...]
+) -> None:
     fresh_slot(shared)
     for d, value in statements:
         shared.say(value, d)

@@ -45,7 +45,11 @@ def test_every_shape_is_stored_verbatim_and_in_order(memos: MemOS, messages: obj
                                  {"role": "user", "content": "x", "info": [1]}, "", [], [" "]])  # fmt: skip
 def test_what_cannot_be_stored_is_refused_and_stores_nothing(memos: MemOS, bad: object) -> None:
     with pytest.raises(InvalidInput):
-        memos.add([{"role": "user", "content": "a good one before it"}, *bad] if isinstance(bad, list) and bad != [" "] and bad else bad)
+        memos.add(
+            [{"role": "user", "content": "a good one before it"}, *bad]
+            if isinstance(bad, list) and bad != [" "] and bad
+            else bad
+        )
     assert texts(memos) == []
 
 
@@ -64,8 +68,18 @@ def test_the_record_carries_what_came_with_it(memos: MemOS) -> None:
                "info": {"channel": "mail", "nr": 1}}  # fmt: skip
     (id,) = memos.add([message], session="s1", tags=["boats", "boats", "sheds"], info={"nr": 2}).ids
     record = memos.get(id)
-    assert (record.kind, record.speaker, record.role, record.session, record.owner) == (Kind.TRACE, "Ann", "user", "s1", "default")
-    assert (record.message_id, record.tags, dict(record.info)) == ("m1", ("boats", "sheds"), {"channel": "mail", "nr": 2})
+    assert (record.kind, record.speaker, record.role, record.session, record.owner) == (
+        Kind.TRACE,
+        "Ann",
+        "user",
+        "s1",
+        "default",
+    )
+    assert (record.message_id, record.tags, dict(record.info)) == (
+        "m1",
+        ("boats", "sheds"),
+        {"channel": "mail", "nr": 2},
+    )
     assert record.valid_from is not None and record.valid_from.isoformat() == "2024-05-01T08:00:00+00:00"
     assert record.body["zone"] == "+02:00"
 

@@ -48,7 +48,10 @@ def test_a_fact_with_other_evidence_survives_the_edit_of_one_record_and_finds_it
     memos.flush()
     (fact,) = memos.list(kinds=["profile"]).items
     assert {s.memory_id for s in fact.sources} == {first, second}
-    assert {link.edge.dst for link in memos.neighbors(fact.id, types=["DERIVED_FROM"], direction="out")} == {first, second}
+    assert {link.edge.dst for link in memos.neighbors(fact.id, types=["DERIVED_FROM"], direction="out")} == {
+        first,
+        second,
+    }
 
 
 def test_info_is_merged_and_none_removes(memos: MemOS) -> None:
@@ -60,7 +63,9 @@ def test_info_is_merged_and_none_removes(memos: MemOS) -> None:
 
 def test_everything_else_can_be_set(memos: MemOS) -> None:
     (id,) = memos.add(TEXT).ids
-    m = memos.update(id, tags=["x", "x"], importance=0.9, valid_from="2024-01-01", valid_to="2024-02-01", cause="tidying")
+    m = memos.update(
+        id, tags=["x", "x"], importance=0.9, valid_from="2024-01-01", valid_to="2024-02-01", cause="tidying"
+    )
     assert (m.tags, m.importance, m.valid_from.isoformat()[:10], m.valid_to.isoformat()[:10]) == (
         ("x",), 0.9, "2024-01-01", "2024-02-01")  # fmt: skip
     assert m.text == TEXT

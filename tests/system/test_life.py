@@ -33,7 +33,9 @@ def wait_for(condition: Any, seconds: float = 10.0) -> None:
 
 
 def test_the_synchronous_face_has_every_verb_of_the_asynchronous_one() -> None:
-    verbs = {n for n, f in inspect.getmembers(AsyncMemOS, inspect.iscoroutinefunction) if not n.startswith("_")} - {"close"}
+    verbs = {n for n, f in inspect.getmembers(AsyncMemOS, inspect.iscoroutinefunction) if not n.startswith("_")} - {
+        "close"
+    }
     assert len(verbs) > 15
     for verb in verbs:
         assert inspect.signature(getattr(MemOS, verb)) == inspect.signature(getattr(AsyncMemOS, verb)), verb
@@ -46,7 +48,14 @@ def test_closing_twice_is_fine_and_nothing_works_afterwards(home: Path) -> None:
     memos.close()
     memos.close()
     before = threading.active_count()
-    for call in (lambda: memos.add(KAYAK), lambda: memos.search("kayak"), memos.list, memos.stats, memos.flush, memos.list_cubes):
+    for call in (
+        lambda: memos.add(KAYAK),
+        lambda: memos.search("kayak"),
+        memos.list,
+        memos.stats,
+        memos.flush,
+        memos.list_cubes,
+    ):
         with pytest.raises(InvalidInput, match="closed"):
             call()
     assert threading.active_count() == before
@@ -159,7 +168,8 @@ with MemOS(home, embedder="none") as memos:
 
 def test_two_processes_share_one_home(home: Path) -> None:
     children = [
-        subprocess.Popen([sys.executable, "-c", CHILD, str(home), who], stderr=subprocess.PIPE, env=child_env()) for who in "ab"
+        subprocess.Popen([sys.executable, "-c", CHILD, str(home), who], stderr=subprocess.PIPE, env=child_env())
+        for who in "ab"
     ]
     with MemOS(home, embedder="none") as memos:
         for i in range(20):
@@ -206,7 +216,9 @@ def test_what_one_run_left_undone_the_next_takes_up_when_it_opens_the_cube(home:
 # -- settings ----------------------------------------------------------------------------------------------------------
 
 
-def test_settings_come_from_arguments_then_the_environment_then_defaults(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_settings_come_from_arguments_then_the_environment_then_defaults(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("MEMOS_HOME", str(home))
     monkeypatch.setenv("MEMOS_EMBEDDER", "none")
     monkeypatch.setenv("MEMOS_TIMEZONE", "Europe/Oslo")

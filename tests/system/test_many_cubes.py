@@ -126,7 +126,11 @@ def test_an_admin_may_give_up_his_own_rights(memos: MemOS) -> None:
 def test_what_somebody_made_under_a_users_name_never_takes_her_memories_in(memos: MemOS) -> None:
     memos.create_cube("bo", user="mallory")
     memos.share("bo", "bo", "admin", user="mallory")
-    for call in (lambda: memos.add(KAYAK, user="bo"), lambda: memos.search("kayak", user="bo"), lambda: memos.list(user="bo")):
+    for call in (
+        lambda: memos.add(KAYAK, user="bo"),
+        lambda: memos.search("kayak", user="bo"),
+        lambda: memos.list(user="bo"),
+    ):
         with pytest.raises(NotFound):
             call()
     assert memos.list(user="mallory", cube="bo").items == ()

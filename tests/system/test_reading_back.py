@@ -70,7 +70,9 @@ def moves(memos: MemOS) -> Moves:
         ("2022-01-01", None, None),
     ],
 )
-def test_what_was_true_when_by_what_we_knew_when(moves: Moves, as_of: str | None, known: int | None, place: str | None) -> None:
+def test_what_was_true_when_by_what_we_knew_when(
+    moves: Moves, as_of: str | None, known: int | None, place: str | None
+) -> None:
     assert moves.home(as_of, known) == ([] if place is None else [place])
 
 
@@ -188,7 +190,8 @@ def three(memos: MemOS) -> dict[str, str]:
     ).ids
     memos.update(two, tags=["a", "b"])
     (third,) = memos.add(
-        {"role": "assistant", "name": "Bo", "content": "This is record three of them", "chat_time": "2024-01-04"}, session="s2"
+        {"role": "assistant", "name": "Bo", "content": "This is record three of them", "chat_time": "2024-01-04"},
+        session="s2",
     ).ids
     return {one: "one", two: "two", third: "three"}
 

@@ -63,7 +63,19 @@ def test_what_cannot_be_asked_is_an_input_error(memos: MemOS, options: dict[str,
 
 def test_no_text_is_syntax(memos: MemOS) -> None:
     memos.add("The kayak is teal and long")
-    for query in ('"', "kayak OR", "NEAR(kayak", "*", "%", "'; DROP TABLE memories; --", "kayak AND NOT", "(", "-", "\x00kayak", "\ud83d kayak"):
+    for query in (
+        '"',
+        "kayak OR",
+        "NEAR(kayak",
+        "*",
+        "%",
+        "'; DROP TABLE memories; --",
+        "kayak AND NOT",
+        "(",
+        "-",
+        "\x00kayak",
+        "\ud83d kayak",
+    ):
         result = memos.search(query)
         assert result.status in (SearchStatus.FOUND, SearchStatus.NOTHING)
     assert len(memos.search("kayak")) == 1
@@ -138,7 +150,10 @@ THINGS = ("anvil", "bonnet", "cello", "dinghy", "easel", "funnel", "gramophone",
 
 
 def test_every_sentence_of_a_long_message_is_found_and_shown(memos: MemOS) -> None:
-    sentences = [f"In room {i} of the old house by the river there stood a {t} that nobody had ever touched." for i, t in enumerate(THINGS)]
+    sentences = [
+        f"In room {i} of the old house by the river there stood a {t} that nobody had ever touched."
+        for i, t in enumerate(THINGS)
+    ]
     text = " ".join(sentences)
     assert len(text) > 2_000
     ids = memos.add(text).ids
@@ -152,7 +167,9 @@ def test_every_sentence_of_a_long_message_is_found_and_shown(memos: MemOS) -> No
 
 
 def test_a_long_message_again_is_counted_part_by_part(memos: MemOS) -> None:
-    text = " ".join(f"Sentence number {i} is about the {t} in the attic of the house." for i, t in enumerate(THINGS * 2))
+    text = " ".join(
+        f"Sentence number {i} is about the {t} in the attic of the house." for i, t in enumerate(THINGS * 2)
+    )
     first, again = memos.add(text), memos.add(text)
     assert len(first) > 1 and again.ids == first.ids and all(r.seen == 2 for r in again)
 
@@ -186,7 +203,12 @@ def test_relative_dates_of_a_message_are_counted_from_its_own_time(memos: MemOS)
 
 def test_chinese_from_end_to_end(memos: MemOS) -> None:
     old, new, tea = memos.add(
-        [said("2023-01-10", "我住在杭州。"), said("2024-01-10", "我搬到北京了。"), said("2024-01-11", "我喜欢喝龙井茶,周五去紫藤茶馆。")], wait=True
+        [
+            said("2023-01-10", "我住在杭州。"),
+            said("2024-01-10", "我搬到北京了。"),
+            said("2024-01-11", "我喜欢喝龙井茶,周五去紫藤茶馆。"),
+        ],
+        wait=True,
     ).ids
     current = [m.text for m in memos.list(kinds=["profile"]).items]
     assert len(current) == 1 and "北京" in current[0]
@@ -241,7 +263,15 @@ def test_a_reranker_has_its_say(home: Any) -> None:
         assert all(0 <= h.score <= 1 for h in memos.search("kayak hill"))
 
 
-@pytest.mark.parametrize("answer", [ModelTimeout("too slow"), lambda t: np.full(len(t), np.nan), lambda t: np.zeros(1 + len(t)), lambda t: np.full(len(t), 7.0)])
+@pytest.mark.parametrize(
+    "answer",
+    [
+        ModelTimeout("too slow"),
+        lambda t: np.full(len(t), np.nan),
+        lambda t: np.zeros(1 + len(t)),
+        lambda t: np.full(len(t), 7.0),
+    ],
+)
 def test_a_reranker_that_fails_changes_nothing_and_is_named(home: Any, answer: Any) -> None:
     with MemOS(home, embedder="none", background=False) as plain:
         plain.add(["The kayak on the hill is teal", "An oak stands on the hill"])

@@ -25,8 +25,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     except MemosError as e:
         print(f"bench: {e}", file=sys.stderr)
         return 2
+    if len(blocks) > 1:
+        blocks["summary"] = "\n\n".join(b for n in ("recall", "speed", "writes") if (b := blocks.get(n)))
     for name, text in blocks.items():
-        print(f"\n## {name}\n\n{text}")
+        if name != "summary":
+            print(f"\n## {name}\n\n{text}")
     for page in args.docs or ():
         _write_into(page, blocks)
     return 0
@@ -34,13 +37,27 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     p = argparse.ArgumentParser(prog=COMMAND, description=__doc__)
-    p.add_argument("what", nargs="*", default=["writes", "speed"], help="recall, ablation, pooled, speed, writes (default: the last two)")
-    p.add_argument("--data", type=Path, help="folder of LoCoMo conversations (*.json), needed for recall, ablation and pooled")
+    p.add_argument(
+        "what",
+        nargs="*",
+        default=["writes", "speed"],
+        help="recall, words, ablation, pooled, speed, writes (default: the last two)",
+    )
+    p.add_argument(
+        "--data", type=Path, help="folder of LoCoMo conversations (*.json), needed for recall, ablation and pooled"
+    )
     p.add_argument("--only", default="", help="names of conversations, comma-separated")
-    p.add_argument("--embedder", default="default", help="embedder for the recall measurements")
-    p.add_argument("--size", type=int, action="append", help="messages in the cube for the speed measurement (default 10000 and 100000)")
+    p.add_argument("--embedder", default="default", help="embedder for recall, ablation and pooled")
+    p.add_argument(
+        "--size",
+        type=int,
+        action="append",
+        help="messages in the cube for the speed measurement (default 10000 and 100000)",
+    )
     p.add_argument("--work", type=Path, default=Path(".bench"), help="where generated cubes are kept between runs")
-    p.add_argument("--docs", type=Path, action="append", help="Markdown page whose <!-- bench:NAME --> blocks are filled")
+    p.add_argument(
+        "--docs", type=Path, action="append", help="Markdown page whose <!-- bench:NAME --> blocks are filled"
+    )
     return p
 
 
@@ -48,7 +65,7 @@ async def _measure(args: argparse.Namespace) -> dict[str, str]:
     blocks: dict[str, str] = {}
     say: Callable[[str], None] = lambda s: print(s, file=sys.stderr, flush=True)  # noqa: E731
     wanted = set(args.what)
-    if wanted & {"recall", "ablation", "pooled"}:
+    if wanted & {"recall", "words", "ablation", "pooled"}:
         if args.data is None:
             raise InvalidInput("name the folder of the LoCoMo conversations with --data; they do not ship with MemOS")
         only = tuple(filter(None, args.only.split(",")))
@@ -56,7 +73,11 @@ async def _measure(args: argparse.Namespace) -> dict[str, str]:
         blocks |= await _recall(wanted, conversations, args, say)
     if "speed" in wanted:
         rows = [await _speed_row(args.work, size, say) for size in args.size or (10_000, 100_000)]
-        head = "| messages | p50 ms | p95 ms | of it embedding | of it candidates | first answer s | peak MB | bytes a message |\n" + "|---" * 8 + "|"
+        head = (
+            "| messages | p50 ms | p95 ms | of it embedding | of it candidates | first answer s | peak MB | bytes a message |\n"
+            + "|---" * 8
+            + "|"
+        )
         sizes = " ".join(f"--size {s}" for s in args.size or ())
         blocks["speed"] = _block("\n".join([head, *rows]), f"speed {sizes}".strip())
     if "writes" in wanted:
@@ -67,28 +88,37 @@ async def _measure(args: argparse.Namespace) -> dict[str, str]:
 async def _recall(
     wanted: set[str], conversations: list[locomo.Conversation], args: argparse.Namespace, say: Callable[[str], None]
 ) -> dict[str, str]:
+    """The tables over conversations: each to its own cube, by words alone, all in one cube, and with parts taken out."""
     blocks: dict[str, str] = {}
-    tail = f"--data DATA --embedder {args.embedder}" + (f" --only {args.only}" if args.only else "")
-    for pooled in (False, True):
-        if not ({"pooled"} if pooled else {"recall", "ablation"}) & wanted:
+    only = f" --only {args.only}" if args.only else ""
+    for name, embedder in (("recall", args.embedder), ("words", "none"), ("pooled", args.embedder)):
+        ablate = name == "recall" and "ablation" in wanted
+        if name not in wanted and not ablate:
             continue
+        pooled = name == "pooled"
         with tempfile.TemporaryDirectory() as home:
-            async with AsyncMemOS(home, embedder=args.embedder, background=False, durability="normal") as memos:
+            async with AsyncMemOS(home, embedder=embedder, background=False, durability="normal") as memos:
                 await recall.fill(memos, conversations, pooled=pooled, progress=say)
-                if pooled or "recall" in wanted:
+                if name in wanted:
                     seconds: list[float] = []
                     totals = await recall.ask_all(memos, conversations, pooled=pooled, seconds=seconds)
-                    name = "pooled" if pooled else "recall"
-                    blocks[name] = _block(f"{recall.table(totals)}\n\nSearch: {recall.latency(seconds)}.", f"{name} {tail}")
-                if not pooled and "ablation" in wanted:
-                    results = {}
-                    for name, recipe in recall.ablations().items():
-                        took: list[float] = []
-                        results[name] = await recall.ask_all(memos, conversations, recipe=recipe, seconds=took)
-                        results[name]["all"].sums["ms"] = 1e3 * sum(took)
-                        say(f"measured {name}")
-                    blocks["ablation"] = _block(recall.ablation_table(results), f"ablation {tail}")
+                    text = f"{recall.table(totals)}\n\nSearch for 100 hits: {recall.latency(seconds)}."
+                    blocks[name] = _block(text, f"{name} --data DATA{only}")
+                if ablate:
+                    blocks["ablation"] = _block(
+                        await _ablation(memos, conversations, say), f"ablation --data DATA{only}"
+                    )
     return blocks
+
+
+async def _ablation(memos: AsyncMemOS, conversations: list[locomo.Conversation], say: Callable[[str], None]) -> str:
+    results = {}
+    for name, recipe in recall.ablations().items():
+        took: list[float] = []
+        results[name] = await recall.ask_all(memos, conversations, recipe=recipe, seconds=took)
+        results[name]["all"].sums["ms"] = 1e3 * sum(took)
+        say(f"measured {name}")
+    return recall.ablation_table(results)
 
 
 async def _speed_row(work: Path, size: int, say: Callable[[str], None]) -> str:

@@ -65,7 +65,11 @@ def score(hits: Sequence[Hit], item: Item, history_tokens: int) -> dict[str, flo
 
 
 async def fill(
-    memos: AsyncMemOS, conversations: Sequence[Conversation], *, pooled: bool, progress: Callable[[str], None] = lambda _: None
+    memos: AsyncMemOS,
+    conversations: Sequence[Conversation],
+    *,
+    pooled: bool,
+    progress: Callable[[str], None] = lambda _: None,
 ) -> None:
     """Add the conversations, each to its own cube or all to one, and wait until they are digested and embedded."""
     for c in conversations:

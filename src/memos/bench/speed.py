@@ -120,7 +120,11 @@ async def _parts_of(memos: AsyncMemOS, questions: Sequence[str]) -> tuple[float,
             embeds.append(await _timed(parts.embedder.embed([f"{asked.meaning} "], purpose="query")))
             vector = (await parts.embedder.embed([f"{asked.meaning} "], purpose="query"))[0]
             probe = Probe(
-                asked.terms, vector=vector, model=parts.embedder.model_id, speakers=asked.speakers, weights=DEFAULT.first_stage()
+                asked.terms,
+                vector=vector,
+                model=parts.embedder.model_id,
+                speakers=asked.speakers,
+                weights=DEFAULT.first_stage(),
             )
             gathers.append(await _timed(store.gather(probe)))
     return Latency.of(embeds).p50, Latency.of(gathers).p50

@@ -95,7 +95,8 @@ class CubePool:
                 path = self._registry.path(info)
                 loop = asyncio.get_running_loop()
                 cube = await loop.run_in_executor(
-                    None, lambda: SqliteCube.open(path, durability=self._settings.durability, create=info.location == _EMPTY)
+                    None,
+                    lambda: SqliteCube.open(path, durability=self._settings.durability, create=info.location == _EMPTY),
                 )
                 entry = self._open[info.location] = _Entry(cube)
         self._opening.pop(info.location, None)

@@ -114,7 +114,9 @@ def _place(
     same value is one fact, ended by what was said next, whenever each of them arrived.
     """
     said = trace.valid_from or _START
-    stays = sorted((m for m in known if not m.body.get("past")), key=lambda m: (_first_said(m), m.valid_to or _END, m.id))
+    stays = sorted(
+        (m for m in known if not m.body.get("past")), key=lambda m: (_first_said(m), m.valid_to or _END, m.id)
+    )
     before = next((m for m in reversed(stays) if _first_said(m) <= said), None)
     after = next((m for m in stays if _first_said(m) > said), None)
     if before is not None and before.body.get("key") == s.key and (before.valid_to is None or said < before.valid_to):

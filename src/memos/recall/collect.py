@@ -123,7 +123,9 @@ async def with_facts(hits: list[Hit], cubes: Mapping[str, CubeStore], view: View
         ids = list({link.edge.src for link in links})
         if not ids:
             continue
-        told = {m.id: m for m in await store.get(ids, replace(view, as_of=None, statuses=ANY_STATUS)) if m.kind in _TOLD}
+        told = {
+            m.id: m for m in await store.get(ids, replace(view, as_of=None, statuses=ANY_STATUS)) if m.kind in _TOLD
+        }
         valid = {m.id for m in await store.get(ids, view)} if view.as_of is not None else None
         for link in links:
             fact = told.get(link.edge.src)
@@ -144,7 +146,9 @@ async def with_facts(hits: list[Hit], cubes: Mapping[str, CubeStore], view: View
 async def by_evidence(hits: list[Hit], cubes: Mapping[str, CubeStore], view: View) -> list[Hit]:
     """Show a derived memory by the raw record it rests on, where that is visible; several from one record are one hit."""
     shown = {(h.cube, h.id) for h in hits}
-    wanted = {(h.cube, h.memory.sources[-1].memory_id) for h in hits if h.memory.layer is Layer.DERIVED and h.memory.sources}
+    wanted = {
+        (h.cube, h.memory.sources[-1].memory_id) for h in hits if h.memory.layer is Layer.DERIVED and h.memory.sources
+    }
     found: dict[tuple[str, str], Memory] = {}
     for name, store in cubes.items():
         ids = [i for cube, i in wanted if cube == name and i is not None and (cube, i) not in shown]
@@ -178,7 +182,9 @@ async def current_first(hits: list[Hit], cubes: Mapping[str, CubeStore], view: V
         for record, fact in successors.get((hit.cube, hit.id), ()):
             there = by_place.get((hit.cube, record.id))
             if there is None:
-                lifted = replace(hit, memory=record, text=record.text, facts=(fact,), outdated=(), stale=False, also=(), why={})
+                lifted = replace(
+                    hit, memory=record, text=record.text, facts=(fact,), outdated=(), stale=False, also=(), why={}
+                )
                 by_place[hit.cube, record.id] = replace(lifted, why={"replaces": hit.score})
             elif not there.stale and there.score < hit.score:
                 by_place[hit.cube, record.id] = replace(there, score=hit.score)

@@ -106,8 +106,12 @@ class Recall:
         return out
 
     async def _understand(self, query: str, ask: Ask, cubes: Mapping[str, CubeStore]) -> Question:
-        answers = await asyncio.gather(*(store.outline() for store in cubes.values()), self._warm(), return_exceptions=True)
-        outlines = [o for o in answers if isinstance(o, Outline)]  # a cube that fails is told of when its pool is asked for
+        answers = await asyncio.gather(
+            *(store.outline() for store in cubes.values()), self._warm(), return_exceptions=True
+        )
+        outlines = [
+            o for o in answers if isinstance(o, Outline)
+        ]  # a cube that fails is told of when its pool is asked for
         speakers: dict[str, int] = {}
         for outline in outlines:
             for name, count in outline.speakers.items():

@@ -73,7 +73,9 @@ def line(hit: Hit, zone: tzinfo) -> str:
     stamp = f"{when.astimezone(zone):%Y-%m-%d %H:%M} " if when else ""
     who = f"{escape(hit.memory.speaker)}: " if hit.memory.speaker else ""
     mark = "[outdated] " if hit.stale else ""
-    no_longer = "" if hit.stale or not hit.outdated else f" [no longer: {escape(' '.join(f.text for f in hit.outdated))}]"
+    no_longer = (
+        "" if hit.stale or not hit.outdated else f" [no longer: {escape(' '.join(f.text for f in hit.outdated))}]"
+    )
     return f"{stamp}{mark}{who}{escape(own_words(hit.text, hit.memory.speaker))}{no_longer}"
 
 

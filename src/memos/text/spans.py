@@ -113,7 +113,9 @@ def inside_grapheme(text: str, at: int, since: int | None = None) -> bool:
         return True
     if "\u1160" <= after <= "\u11ff":
         return "\u1100" <= before <= "\u11ff" or "\uac00" <= before <= "\ud7a3"
-    return _splits_surrogates(text, at) or _splits_flag(text, at, max(0, at - _MAX_GRAPHEME) if since is None else since)
+    return _splits_surrogates(text, at) or _splits_flag(
+        text, at, max(0, at - _MAX_GRAPHEME) if since is None else since
+    )
 
 
 def _splits_surrogates(text: str, at: int) -> bool:

@@ -18,7 +18,9 @@ F32 = NDArray[np.float32]
 N = TypeVar("N", bound=np.generic)
 
 EXACT_LIMIT = 16_384  # documents up to which every vector is scored exactly
-RESCORED = 1_000  # documents re-scored exactly after the first pass, at least (and at least four times what is asked for)
+RESCORED = (
+    1_000  # documents re-scored exactly after the first pass, at least (and at least four times what is asked for)
+)
 _CHUNK = 16_384
 _pool = ThreadPoolExecutor(2, thread_name_prefix="memos-scan")
 

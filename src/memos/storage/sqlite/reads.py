@@ -241,9 +241,7 @@ def _beside(db: apsw.Connection, columns: str, ident: bytes, count: int, *, late
     return db.execute(sql, (session, at, ident, count)).fetchall()
 
 
-_STANDS = (
-    "NOT EXISTS(SELECT 1 FROM memories m WHERE m.id=todo.id AND m.known_to IS NULL AND m.status='retracted')"
-)
+_STANDS = "NOT EXISTS(SELECT 1 FROM memories m WHERE m.id=todo.id AND m.known_to IS NULL AND m.status='retracted')"
 
 
 def todo(db: apsw.Connection, task: str, limit: int, attempts_below: int | None = None) -> list[Todo]:
