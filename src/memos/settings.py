@@ -22,8 +22,8 @@ class Settings:
 
     `home`: folder of all data. `durability`: `full` (acknowledged = on disk, survives power loss) or `normal`
     (survives a crash of the process). `embedder`: `default`, `none`, or `provider:model`. `reranker`: `none`,
-    `cohere:MODEL` or `jina:MODEL`. `timezone`: of times given without one. `background`: digest and embed after `add` without being
-    asked. `open_cubes`: how many cubes stay open. `resident_mb`: memory that resident indexes may use before the
+    `cohere:MODEL` or `jina:MODEL`. `timezone`: of times given without one. `background`: digest and embed after `add`
+    without being asked. `open_cubes`: how many cubes stay open. `resident_mb`: memory that resident indexes may use before the
     least recently used one is dropped.
     """
 

@@ -13,6 +13,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Self
 
+from memos.arguments import checked_tags, listed, member, with_kinds
 from memos.background import Background
 from memos.cubes import archive
 from memos.cubes.access import resolve
@@ -26,19 +27,19 @@ from memos.memory.time import parse_time, utcnow
 from memos.models.embed import Embedder
 from memos.models.factory import make_embedder, make_reranker
 from memos.models.rerank import Reranker
-from memos.organize.digest import TASK as DIGEST
 from memos.organize.forget import Selection, retract, retract_derived, select, undo
 from memos.reading.hygiene import strip_injected
 from memos.reading.messages import checked_info, parse_messages
 from memos.reading.parts import is_blank, well_formed
-from memos.reading.traces import Record, to_records, with_injected
+from memos.reading.store import store_records
+from memos.reading.traces import to_records, with_injected
 from memos.recall.ask import Ask
 from memos.recall.engine import Recall
 from memos.recall.explain import explain
 from memos.recall.recipe import DEFAULT, Recipe
-from memos.results import Added, AddResult, DeleteResult, Stats
+from memos.results import AddResult, DeleteResult, Stats
 from memos.settings import Settings
-from memos.storage.ports import ANY_STATUS, Change, CubeInfo, Direction, Link, Page, View, WriteTx
+from memos.storage.ports import ANY_STATUS, DIGEST, Change, CubeInfo, Direction, Link, Page, View, WriteTx
 from memos.storage.sqlite.cube import SqliteCube
 from memos.storage.sqlite.registry import SqliteRegistry, check_name
 
@@ -117,14 +118,16 @@ class AsyncMemOS:
             parsed.messages,
             session=name,
             owner=user,
-            tags=_tags(tags),
+            tags=checked_tags(tags),
             info=checked_info(info, "info"),
             idempotency_key=idempotency_key,
         )
         parts = self._parts()
         async with self._cube(user, cube, "write") as (cube_info, store):
             named = idempotency_key is not None
-            added = await store.write(lambda tx: _store(tx, records, derive, named), Change(actor=user, cause="add"))
+            added = await store.write(
+                lambda tx: store_records(tx, records, derive=derive, named=named), Change(actor=user, cause="add")
+            )
             if wait:
                 await parts.background.finish(store)
             elif self.settings.background:
@@ -157,7 +160,7 @@ class AsyncMemOS:
             share(importance, "importance")
         changes: dict[str, Any] = {}
         changes |= {"text": text} if text is not None else {}
-        changes |= {"tags": _tags(tags)} if tags is not None else {}
+        changes |= {"tags": checked_tags(tags)} if tags is not None else {}
         changes |= {"importance": importance} if importance is not None else {}
         changes |= {"valid_from": self._time(valid_from)} if valid_from is not None else {}
         changes |= {"valid_to": self._time(valid_to)} if valid_to is not None else {}
@@ -261,7 +264,7 @@ class AsyncMemOS:
             query=query,
             limit=limit if limit is not None else (200 if max_tokens is not None else 10),
             max_tokens=max_tokens,
-            where=_with_kinds(parse_filter(filter), kinds),
+            where=with_kinds(parse_filter(filter), kinds),
             view=self._view(as_of, known_at, include_superseded),
             threshold=threshold,
             now=self._time(reference_time),
@@ -350,7 +353,7 @@ class AsyncMemOS:
         cube: str | None = None,
     ) -> Page:
         """Memories in order of creation, a page at a time; go on with `cursor=page.cursor` until it is None."""
-        where = _with_kinds(parse_filter(filter), kinds)
+        where = with_kinds(parse_filter(filter), kinds)
         view = self._view(as_of, known_at, False)
         if include_inactive:
             view = replace(view, statuses=ANY_STATUS)
@@ -377,7 +380,7 @@ class AsyncMemOS:
         cube: str | None = None,
     ) -> builtins.list[Link]:
         """Edges within `depth` hops of a memory, nearest first: all, unless `limit` is given."""
-        wanted = None if types is None else [_member(EdgeType, t, "edge type") for t in _listed(types, "types")]
+        wanted = None if types is None else [member(EdgeType, t, "edge type") for t in listed(types, "types")]
         view = View(as_of=self._time(as_of), known_at=self._time(known_at))
         async with self._cube(user, cube, "read") as (_, store):
             await self._parts().background.catch_up(store)
@@ -503,65 +506,8 @@ class _Parts:
         self.background = Background(self.cubes, self.embedder, settings.embedder)
 
 
-def _store(tx: WriteTx, records: Sequence[Record], derive: bool, named: bool) -> list[Added]:
-    out = []
-    for record in records:
-        known = tx.find_key(record.key) if record.key is not None else None
-        if known is not None:
-            memory = tx.get(known)
-            assert memory is not None
-            if not _said_anew(memory, record, named):
-                out.append(Added(known, memory.text, False, tx.touch(known)))
-                continue
-        memory = tx.put(record.memory, "add", terms=record.terms, key=record.key)
-        if derive:
-            tx.mark(memory.id, DIGEST)
-        out.append(Added(memory.id, memory.text, True, 1))
-    return out
-
-
-def _said_anew(known: Memory, record: Record, named: bool) -> bool:
-    """Whether the same words are a new record: the one there was taken back or edited, and nothing says that this is a
-    repetition of that very message.
-    """
-    same_message = named or record.message.message_id is not None or record.message.time_given
-    return not same_message and (known.status is Status.RETRACTED or known.text != record.memory.text)
-
-
 def _existing(tx: WriteTx, id: str) -> Memory:
     memory = tx.get(id)
     if memory is None:
         raise NotFound(f"memory {id} does not exist in this cube")
     return memory
-
-
-def _tags(tags: Sequence[str]) -> tuple[str, ...]:
-    if isinstance(tags, str):
-        raise InvalidInput(f"tags is a list of texts, got the text {tags!r}; write [{tags!r}]")
-    for tag in tags:
-        check_name(tag, "tag")
-    return tuple(dict.fromkeys(tags))
-
-
-def _with_kinds(where: Filter | None, kinds: Collection[Kind | str] | None) -> Filter | None:
-    if kinds is None:
-        return where
-    names = [_member(Kind, k, "kind").value for k in _listed(kinds, "kinds")]
-    only = parse_filter({"kind": {"in": names}})
-    return only if where is None else parse_filter({"and": [where, only]})
-
-
-def _listed(value: Any, what: str) -> builtins.list[Any]:
-    """One name or several as a list."""
-    if isinstance(value, str):
-        return [value]
-    if not isinstance(value, Collection):
-        raise InvalidInput(f"{what} is a list of names, got {value!r:.60}")
-    return builtins.list(value)
-
-
-def _member(enum: Any, value: Any, what: str) -> Any:
-    try:
-        return enum(value)
-    except ValueError:
-        raise InvalidInput(f"unknown {what} {value!r}; one of {', '.join(m.value for m in enum)}") from None

@@ -11,11 +11,11 @@ from typing import Any
 
 import apsw
 import pytest
-from stubs import Broken, Words, child_env
 
 from memos import MemOS, background
 from memos.errors import InvalidInput, ModelError, ModelTimeout, NotFound
 from memos.memory.hit import SearchStatus
+from stubs import Broken, Words, child_env
 
 
 @pytest.mark.parametrize("wait", [True, False])

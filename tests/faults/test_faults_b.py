@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from stubs import Broken, Words, child_env
 
 from memos import MemOS, background
 from memos.errors import ModelError
 from memos.reading.read import read_trace
+from stubs import Broken, Words, child_env
 
 BLOCKED = """
 import sys, time

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from stubs import Constant
 
 from memos import MemOS
 from memos.errors import InvalidInput, ModelError
 from memos.memory.hit import SearchStatus
 from memos.reading.traces import PART_CHARS, WHOLE_CHARS
+from stubs import Constant
 
 FAMILY, FLAG, SKIN = "👩‍👩‍👧", "🇳🇴", "👍🏽"
 

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from stubs import Words
 
 from memos import MemOS
 from memos.errors import InvalidInput, NotFound
+from stubs import Words
 
 TOKEN = "PURGE-31"
 

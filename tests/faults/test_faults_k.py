@@ -87,7 +87,8 @@ def test_r142_a_past_day_has_the_clock_it_had_then(home: Path, now: str) -> None
         }
         for day in sorted(set(TURNS.values())):
             hits = memos.search(f"What was in the kayak log on {day}?", reference_time=now, limit=50).hits
-            assert {h.id for h in hits if h.why.get("date")} == {id for id, d in ids.items() if d == day}, day
+            within = max(h.why.get("date", 0.0) for h in hits)  # the days before and after count a little
+            assert {h.id for h in hits if h.why.get("date") == within} == {id for id, d in ids.items() if d == day}, day
         context = memos.search("kayak log", limit=50).context
         shown = [line.split(" ")[0] for line in context.splitlines() if line.startswith("2031")]
         assert shown == sorted(TURNS.values())

@@ -6,14 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from stubs import Words
 
 from memos import MemOS, background
 from memos.errors import ArchiveError, InvalidInput, ModelError, ModelUnavailable, NotFound, StorageError
+from stubs import Words
 
 TEXTS = [
     f"kayak number {i} is called {name}"
-    for i, name in enumerate("Wren Lark Heron Swift Teal Crane Robin Finch Raven Dove".split())
+    for i, name in enumerate(["Wren", "Lark", "Heron", "Swift", "Teal", "Crane", "Robin", "Finch", "Raven", "Dove"])
 ]
 
 

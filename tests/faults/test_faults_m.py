@@ -7,10 +7,10 @@ import threading
 from pathlib import Path
 
 import pytest
-from stubs import Broken, Words
 
 from memos import MemOS
 from memos.errors import MemosError, ModelTimeout
+from stubs import Broken, Words
 
 
 def descriptors() -> int:

@@ -12,7 +12,8 @@ from memos.memory.ids import new_id
 from memos.memory.model import Kind, Memory, Source, Status
 from memos.memory.statement import Reading, Statement
 from memos.organize import digest as digesting
-from memos.organize.digest import TASK, digest
+from memos.organize.digest import digest
+from memos.storage.ports import DIGEST
 from memos.storage.sqlite.cube import SqliteCube
 
 
@@ -34,7 +35,7 @@ async def store(tmp_path: Path) -> AsyncIterator[SqliteCube]:
 
 async def say(store: SqliteCube, text: str) -> Memory:
     memory = Memory(new_id(), Kind.TRACE, text, session="s")
-    return await store.write(lambda tx: (tx.put(memory), tx.mark(memory.id, TASK))[0])
+    return await store.write(lambda tx: (tx.put(memory), tx.mark(memory.id, DIGEST))[0])
 
 
 async def facts(store: SqliteCube) -> list[str]:
@@ -51,16 +52,16 @@ async def test_an_edit_while_a_message_is_read_is_read_next(store: SqliteCube) -
 
     await digest(store, edits)
     assert await facts(store) == []
-    assert [t.id for t in await store.todo(TASK)] == [said.id]
+    assert [t.id for t in await store.todo(DIGEST)] == [said.id]
     await digest(store, edits)
-    assert (await facts(store), await store.todo(TASK)) == (["fact of new"], [])
+    assert (await facts(store), await store.todo(DIGEST)) == (["fact of new"], [])
 
 
 async def test_nothing_is_derived_from_what_was_taken_back(store: SqliteCube) -> None:
     said = await say(store, "oops")
     await store.write(lambda tx: tx.put(replace(said, status=Status.RETRACTED)))
     await digest(store, read)
-    assert (await facts(store), await store.todo(TASK)) == ([], [])
+    assert (await facts(store), await store.todo(DIGEST)) == ([], [])
 
 
 async def test_messages_that_can_never_be_read_do_not_hold_up_the_others(
@@ -73,5 +74,5 @@ async def test_messages_that_can_never_be_read_do_not_hold_up_the_others(
     for _ in range(8):
         await digest(store, read, limit=3)
     assert await facts(store) == ["fact of good"]
-    left = await store.todo(TASK)
+    left = await store.todo(DIGEST)
     assert [(t.attempts, t.error) for t in left] == [(2, "ValueError: no")] * 6

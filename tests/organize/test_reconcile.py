@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from arriving import Arriving, day
+
 from memos.memory.model import EdgeType, Kind, Status
 
 

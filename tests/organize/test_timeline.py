@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from arriving import Arriving
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+
 from memos.memory.model import Status
 from memos.organize.forget import retract
 

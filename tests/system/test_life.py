@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from stubs import Words, child_env
 
 from memos import AsyncMemOS, MemOS, Settings
 from memos.errors import InvalidInput
+from stubs import Words, child_env
 
 KAYAK = "The teal kayak lies in shed four"
 

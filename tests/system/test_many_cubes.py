@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from stubs import Words
 
 from memos import MemOS
 from memos.errors import AccessDenied, InvalidInput, NotFound, StorageError
 from memos.memory.hit import SearchStatus
+from stubs import Words
 
 KAYAK = "The teal kayak lies in shed four"
 

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from stubs import Broken, Words
 
 from memos import MemOS
 from memos.errors import InvalidInput, ModelTimeout
 from memos.memory.hit import SearchStatus
 from memos.recall.pack import tokens
+from stubs import Broken, Words
 
 
 def said(day: str, text: str, **more: Any) -> dict[str, Any]:

@@ -11,9 +11,9 @@ from pathlib import Path
 from memos import __version__
 from memos.errors import MemosError
 from memos.models.factory import make_embedder
-from memos.organize.digest import MAX_ATTEMPTS, TASK
+from memos.organize.digest import MAX_ATTEMPTS
 from memos.settings import Settings
-from memos.storage.ports import CubeInfo, Purged
+from memos.storage.ports import DIGEST, CubeInfo, Purged
 from memos.storage.sqlite.cube import SqliteCube
 from memos.storage.sqlite.registry import SqliteRegistry
 
@@ -132,7 +132,7 @@ async def _one(info: CubeInfo, path: Path, settings: Settings, vacuum: bool) -> 
 
 async def _examined(cube: SqliteCube, info: CubeInfo, settings: Settings, vacuum: bool) -> CubeReport:
     problems = [*await cube.check()]
-    marks = await cube.todo(TASK, 1_000_000)
+    marks = await cube.todo(DIGEST, 1_000_000)
     if given_up := [m for m in marks if m.attempts >= MAX_ATTEMPTS]:
         problems.append(f"{len(given_up)} messages could not be read, last reason: {given_up[-1].error}")
     log_bytes = _size(cube.path.with_name(cube.path.name + "-wal")) or 0

@@ -15,11 +15,10 @@ from memos.errors import MemosError, StorageError
 from memos.memory.model import Memory, Status
 from memos.memory.statement import Reading
 from memos.organize.reconcile import Outcome, mention, reconcile
-from memos.storage.ports import ANY_STATUS, Change, CubeStore, View, WriteTx
+from memos.storage.ports import ANY_STATUS, DIGEST, Change, CubeStore, View, WriteTx
 
 log = structlog.get_logger(__name__)
 
-TASK = "digest"
 MAX_ATTEMPTS = 5
 BATCH = 64
 
@@ -39,7 +38,7 @@ class Digested:
 
 async def digest(store: CubeStore, reader: Reader, *, limit: int = BATCH) -> Digested:
     """Read and reconcile up to `limit` marked traces, oldest first. Readers that raise are counted and retried later."""
-    marks = await store.todo(TASK, limit + 1, attempts_below=MAX_ATTEMPTS)
+    marks = await store.todo(DIGEST, limit + 1, attempts_below=MAX_ATTEMPTS)
     now = marks[:limit]
     if not now:
         return Digested(0, 0, False)
@@ -68,12 +67,12 @@ async def _one(store: CubeStore, trace: Memory, reading: Reading | str) -> bool:
 
     def apply(tx: WriteTx) -> bool:
         if isinstance(reading, str):
-            tx.fail(trace.id, TASK, reading)
+            tx.fail(trace.id, DIGEST, reading)
             return False
         current = tx.get(trace.id)
         if current is None or current.text != trace.text or current.status is Status.RETRACTED:
             return True
-        if tx.unmark(trace.id, TASK):
+        if tx.unmark(trace.id, DIGEST):
             outcome = Outcome()
             reconcile(tx, trace, reading.statements, outcome)
             for found in reading.mentions:
@@ -88,5 +87,5 @@ async def _one(store: CubeStore, trace: Memory, reading: Reading | str) -> bool:
     except _UNREADABLE as e:  # whatever it is, the other messages go on
         log.error("digest_failed", memory=trace.id, error=f"{type(e).__name__}: {e}")
         error = f"{type(e).__name__}: {e}"
-        await store.write(lambda tx: tx.fail(trace.id, TASK, error), change)
+        await store.write(lambda tx: tx.fail(trace.id, DIGEST, error), change)
         return False

@@ -39,7 +39,7 @@ def reconcile(tx: WriteTx, trace: Memory, statements: Iterable[Statement], outco
         since = statement.valid_from or trace.valid_from or _START
         if statement.ended:
             at = statement.valid_to or since
-            held = [m for m in same if m.valid_to is None or m.valid_to > at and not m.body.get("past")]
+            held = [m for m in same if m.valid_to is None or (m.valid_to > at and not m.body.get("past"))]
             if not _end(tx, trace, held, at, outcome) and statement.single and not held:
                 _add_past(tx, trace, statement, same, outcome)
         elif statement.single and statement.valid_to is None and statement.kind is not Kind.EVENT:

@@ -165,7 +165,8 @@ def with_injected(memory: Memory, spans: Sequence[tuple[int, int]]) -> Memory:
 
 
 def _without_injected(memory: Memory) -> str:
-    """The text with what was injected blanked out at the same length: a part of a long message does not show where a block began."""
+    """The text with what was injected blanked out at the same length (a part of a long message does not show where a
+    block began)."""
     text = memory.text
     for start, end in memory.body.get("injected", ()):
         text = text[:start] + "\n" * (min(end, len(text)) - start) + text[end:]

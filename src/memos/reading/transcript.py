@@ -12,8 +12,48 @@ LEAST = 3  # messages that must begin so, …
 SHARE = 0.8  # … and their share of those that could
 _PREFIX = re.compile(r"([^\W\d_][\w .'’-]{0,30}?)[:：]\s*\S")
 _LABELS = frozenset(
-    "a answer assistant date error example from http https human important info name note ps q question re reminder result "
-    "step subject summary system tip title to todo update user warning 注 注意 问 答 时间 地点 提醒 用户 助手".split()
+    [
+        "a",
+        "answer",
+        "assistant",
+        "date",
+        "error",
+        "example",
+        "from",
+        "http",
+        "https",
+        "human",
+        "important",
+        "info",
+        "name",
+        "note",
+        "ps",
+        "q",
+        "question",
+        "re",
+        "reminder",
+        "result",
+        "step",
+        "subject",
+        "summary",
+        "system",
+        "tip",
+        "title",
+        "to",
+        "todo",
+        "update",
+        "user",
+        "warning",
+        "注",
+        "注意",
+        "问",
+        "答",
+        "时间",
+        "地点",
+        "提醒",
+        "用户",
+        "助手",
+    ]
 )
 
 

@@ -113,8 +113,9 @@ class Collector:
 
 
 async def with_facts(hits: list[Hit], cubes: Mapping[str, CubeStore], view: View) -> list[Hit]:
-    """Give each raw hit the facts it is evidence of that hold in this view, and those that were replaced; a hit all of whose facts
-    were replaced is stale."""
+    """Give each raw hit the facts it is evidence of that hold in this view, and those that were replaced; a hit all of
+    whose facts were replaced is stale.
+    """
     holds: dict[str, list[Memory]] = {}
     replaced: dict[str, list[Memory]] = {}
     for name, store in cubes.items():

@@ -24,6 +24,7 @@ T = TypeVar("T")
 Direction = Literal["out", "in", "both"]
 Durability = Literal["full", "normal"]
 
+DIGEST = "digest"  # the task of reading a raw record for facts
 CURRENT: frozenset[Status] = frozenset({Status.ACTIVE})
 WAS_TRUE: frozenset[Status] = frozenset({Status.ACTIVE, Status.SUPERSEDED})
 ANY_STATUS: frozenset[Status] = frozenset(Status)

@@ -99,8 +99,8 @@ def _cut_point(text: str, start: int, stop: int, max_chars: int) -> int:
 
 
 def inside_grapheme(text: str, at: int, since: int | None = None) -> bool:
-    """Whether a cut at this index would separate characters that are seen as one. `since`: a cut before it that is none, from which
-    on flags are counted in pairs (a long row of them looks the same everywhere).
+    """Whether a cut at this index would separate characters that are seen as one. `since`: a cut before it that is none,
+    from which on flags are counted in pairs (a long row of them looks the same everywhere).
     """
     if not 0 < at < len(text):
         return False

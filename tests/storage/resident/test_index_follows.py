@@ -119,7 +119,7 @@ class Following(RuleBasedStateMachine):
 
     @rule(who=st.integers(0, 1), pick=st.integers(0, 99), change=st.fixed_dictionaries({}, optional={
         "text": WORDS, "valid_from": TIMES, "valid_to": TIMES, "status": st.sampled_from(Status), "tags": st.just(("t",)),
-        "session": st.sampled_from(["a", "c", None]), "speaker": st.sampled_from([None, "Ann"]), "kind": st.sampled_from([Kind.TRACE, Kind.EVENT]),  # noqa: E501
+        "session": st.sampled_from(["a", "c", None]), "speaker": st.sampled_from([None, "Ann"]), "kind": st.sampled_from([Kind.TRACE, Kind.EVENT]),
     }))  # fmt: skip
     def update(self, who: int, pick: int, change: dict[str, Any]) -> None:
         if self.made:

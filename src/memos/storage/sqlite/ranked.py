@@ -1,4 +1,4 @@
-"""Reads of a cube file that rank: through the index in memory, or, while a large one still loads, through the stored full text."""
+"""Reads of a cube file that rank: through the index in memory, or through the stored full text while a large one loads."""
 
 from __future__ import annotations
 
@@ -115,7 +115,9 @@ class RankedReads:
             log.error("index_not_loaded", file=self._path.name, error=type(e).__name__)
 
     def _seen(self, db: apsw.Connection, index: ResidentIndex, where: Filter | None, view: View) -> _Seen:
-        """Which documents of the index a view and filter leave, and the row of each in that view. Cached until the cube changes."""
+        """Which documents of the index a view and filter leave, and the row of each in that view. Kept until the cube
+        changes.
+        """
         if where is None and view == NOW:
             return index.active(), index.n.view
         key = (where, view)

@@ -160,8 +160,9 @@ def search_text(db: apsw.Connection, query: TextQuery, limit: int, where: Filter
 
 
 def text_rows(db: apsw.Connection, query: TextQuery, limit: int, where: Filter | None, view: View) -> list[TextRow]:
-    """The rows that `search_text` finds, best first: by the summed rarity of the terms they hold, shorter texts first among equals.
-    (FTS5 has no scores of its own without positions, which would double the index.)"""
+    """The rows that `search_text` finds, best first: by the summed rarity of the terms they hold, shorter texts first
+    among equals. (FTS5 has no scores of its own without positions, which would double the index.)
+    """
     condition, params = _conditions(where, view)
     out: list[TextRow] = []
     scored = _scored_texts(db, query)
