@@ -51,12 +51,10 @@ def test_r047_no_verb_reaches_another_users_memories(
         try:
             answer = getattr(memos, verb)(**way, user="beta")
         except (NotFound, AccessDenied, InvalidInput) as error:
-            assert SECRET not in str(error)
-            if "cube" in way or "cubes" in way:
-                assert isinstance(error, NotFound)
-        else:
-            assert "cube" not in way and "cubes" not in way, f"{verb} opened alpha's cube for beta"
-            assert SECRET not in repr(answer) and alpha["id"] not in repr(answer), verb
+            answer = error
+        named = "cube" in way or "cubes" in way
+        assert not named or isinstance(answer, NotFound), f"{verb} opened alpha's cube for beta"
+        assert SECRET not in repr(answer) and (isinstance(answer, Exception) or alpha["id"] not in repr(answer)), verb
     after = [memos.history(m.id, user="alpha") for m in memos.list(user="alpha", include_inactive=True).items]
     assert after == before
     assert not any(SECRET.encode() in f.read_bytes() for f in tmp_path.glob("*.zip"))

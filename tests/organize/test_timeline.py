@@ -109,7 +109,7 @@ def test_undoing_one_arrival_that_nothing_rests_on_restores_the_timeline_before_
     *first, last = [(d, f"{value} {d}") for d, value in statements]
     for d, value in first:
         shared.say(value, d)
-    before = {value: span for value, span in shared.spans().items()}
+    before = shared.spans()
     current = shared.current()
     shared.say(last[1], last[0])
     (fact,) = [m for m in shared.facts() if m.body["value"] == last[1]]

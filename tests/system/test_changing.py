@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -115,7 +116,7 @@ def test_history_tells_every_version_with_who_how_why_and_when(memos: MemOS) -> 
     assert [v.memory.text for v in versions[:3]] == [TEXT, "My kayak is teal.", "My kayak is teal."]
     assert [v.memory.tags for v in versions[1:3]] == [(), ("boats",)]
     assert sorted(v.at for v in versions) == [v.at for v in versions]
-    for earlier, later in zip(versions, versions[1:], strict=False):
+    for earlier, later in pairwise(versions):
         assert earlier.memory.known_to == later.memory.known_from == later.at
     assert versions[-1].memory == memos.get(id, user="ann")
 

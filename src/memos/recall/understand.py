@@ -28,6 +28,10 @@ _TO_ASSISTANT = re.compile(
     re.IGNORECASE,
 )
 _JOINED = frozenset({"and", "or", "&", ",", "和", "与", "跟", "、"})
+_CJK_FUNCTION = re.compile(  # cut before pairs are made: 我的 and 的小 say nothing, and would match everything
+    "为什么|什么|怎么|怎样|时候|哪里|哪儿|哪个|哪些|哪种|多少|几个|我们|你们|他们|她们|这个|那个|是不是|有没有"
+    "|[的了吗呢吧啊我你他她它是在有和与跟谁这那都也就还很]"
+)
 _HAS_YEAR = re.compile(r"(?:19|20)\d\d")
 
 
@@ -56,8 +60,8 @@ def understand(
     dates = find_dates(text, now=now, zone=zone)
     meaning = _without(text, [(a, b) for a, b, _ in named])
     rest = _without(text, [(a, b) for a, b, _ in named] + [(d.start, d.end) for d in dates if not d.relative])
-    analysis = analyze(rest, query=True)
-    terms = list(dict.fromkeys(analysis.content_terms() or analyze(text, query=True).terms))
+    content = analyze(_CJK_FUNCTION.sub(" ", rest), query=True).content_terms() or analyze(rest, query=True).content_terms()
+    terms = list(dict.fromkeys(content or analyze(text, query=True).terms))
     return Question(
         text=text,
         meaning=_core(meaning or text),
