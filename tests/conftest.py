@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 
 import pytest
+import structlog
 from hypothesis import HealthCheck, settings
 
 settings.register_profile(
@@ -20,3 +21,9 @@ settings.load_profile("shared")
 def no_settings_of_the_user(monkeypatch: pytest.MonkeyPatch) -> None:
     for variable in [v for v in os.environ if v.startswith("MEMOS_")]:
         monkeypatch.delenv(variable)
+
+
+@pytest.fixture(autouse=True)
+def log_of_its_own() -> None:
+    """A command that ran before in this process has sent the log to a file of its own, which is closed."""
+    structlog.reset_defaults()

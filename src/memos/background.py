@@ -7,6 +7,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
+from collections.abc import Iterator
 
 import structlog
 
@@ -21,7 +22,8 @@ from memos.storage.sqlite.cube import SqliteCube
 
 log = structlog.get_logger(__name__)
 
-EMBED_BATCH = 32
+EMBED_BATCH = 16
+POLITE_SECONDS = 0.5  # how long a batch waits for searches to end
 CATCH_UP_SECONDS = 0.25  # how long a read waits for facts of what was added just before it
 RETRY_SECONDS = 30.0
 MODEL_KEY = "vector_model"
@@ -39,6 +41,7 @@ class Background:
         self._former: dict[str, Embedder | None] = {}
         self._complete: set[str] = set()
         self._woken: set[str] = set()
+        self._searches = 0
 
     def wake(self, info: CubeInfo) -> None:
         """Start work on a cube, or have its worker look again."""
@@ -74,6 +77,20 @@ class Background:
             while (await digest(store, read_trace)).more:
                 pass
         await self._embed(store)
+
+    @contextlib.contextmanager
+    def searching(self) -> Iterator[None]:
+        """Around a search: embedding waits a moment meanwhile, since both need the processor."""
+        self._searches += 1
+        try:
+            yield
+        finally:
+            self._searches -= 1
+
+    async def _let_searches_pass(self) -> None:
+        until = time.monotonic() + POLITE_SECONDS
+        while self._searches and time.monotonic() < until:
+            await asyncio.sleep(0.005)
 
     async def embedder_of(self, store: SqliteCube) -> Embedder | None:
         """The embedder whose vectors the cube is complete in: the configured one, or, until a re-embed ends, the one
@@ -132,6 +149,7 @@ class Background:
         async with self._lock(self._embedding, store):
             model = self._embedder.model_id
             while batch := await store.pending_vectors(model, EMBED_BATCH):
+                await self._let_searches_pass()
                 vectors = sound(
                     await self._embedder.embed([p.text for p in batch], purpose="document"), len(batch), model
                 )

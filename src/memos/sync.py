@@ -70,6 +70,7 @@ class MemOS:
     search = _Verb(AsyncMemOS.search)
     explain = _Verb(AsyncMemOS.explain)
     get = _Verb(AsyncMemOS.get)
+    find_ids = _Verb(AsyncMemOS.find_ids)
     list = _Verb(AsyncMemOS.list)
     history = _Verb(AsyncMemOS.history)
     neighbors = _Verb(AsyncMemOS.neighbors)

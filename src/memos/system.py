@@ -18,7 +18,7 @@ from memos.background import Background
 from memos.cubes import archive
 from memos.cubes.access import resolve
 from memos.cubes.pool import CubePool
-from memos.errors import InvalidInput, NotFound, StorageError
+from memos.errors import InvalidInput, ModelError, NotFound, StorageError
 from memos.memory.filter import Filter, parse_filter
 from memos.memory.hit import Explanation, SearchResult, SearchStatus
 from memos.memory.model import EdgeType, Kind, Layer, Memory, Status, Version
@@ -128,11 +128,15 @@ class AsyncMemOS:
             added = await store.write(
                 lambda tx: store_records(tx, records, derive=derive, named=named), Change(actor=user, cause="add")
             )
-            if wait:
-                await parts.background.finish(store)
-            elif self.settings.background:
+            notices, pending = parsed.notices, not wait
+            try:
+                if wait:
+                    await parts.background.finish(store)
+            except ModelError as e:  # the records are stored all the same
+                notices, pending = (*notices, f"stored, but not embedded yet: {e}"), True
+            if pending and self.settings.background:
                 parts.background.wake(cube_info)
-        return AddResult(cube_info.name, tuple(added), parsed.notices, pending=not wait)
+        return AddResult(cube_info.name, tuple(added), notices, pending=pending)
 
     async def update(
         self,
@@ -289,7 +293,8 @@ class AsyncMemOS:
                     failed.append((name or user, e))
             if not stores:
                 raise failed[0][1]
-            result = await parts.recall.search(ask, stores, embedders=embedders)
+            with parts.background.searching():
+                result = await parts.recall.search(ask, stores, embedders=embedders)
         reasons = [f"cube {name!r} could not be searched: {e}" for name, e in failed]
         if waiting:
             reasons.append(f"{waiting} messages are not digested yet")
@@ -337,6 +342,11 @@ class AsyncMemOS:
         if not found:
             raise NotFound(f"memory {id} does not exist in this cube{' at that time' if as_of or known_at else ''}")
         return found[0]
+
+    async def find_ids(self, id: str, *, user: str = DEFAULT_USER, cube: str | None = None) -> builtins.list[str]:
+        """The ids, ten at most, that begin or end with this part of one (hexadecimal; dashes do not count)."""
+        async with self._cube(user, cube, "read") as (_, store):
+            return await store.find_ids(id.replace("-", "").casefold())
 
     async def list(
         self,

@@ -54,7 +54,7 @@ def test_several_facts_of_one_record_are_one_hit_with_both(memos: MemOS) -> None
     (id,) = memos.add("I live in Rome. I like chess very much.", wait=True).ids
     (hit,) = memos.search("Where do I live and what do I like, Rome or chess?").hits
     assert hit.id == id
-    assert {f.text for f in hit.facts} == {"Default lives in Rome.", "Default likes chess."}
+    assert {f.text for f in hit.facts} == {"The user lives in Rome.", "The user likes chess."}
 
 
 def test_with_kinds_the_facts_themselves_are_hits(memos: MemOS) -> None:
@@ -67,14 +67,14 @@ def test_with_kinds_the_facts_themselves_are_hits(memos: MemOS) -> None:
 def test_a_fact_whose_record_the_filter_hides_is_shown_itself(memos: MemOS) -> None:
     memos.add("I live in Rome near the river.", wait=True)
     hits = memos.search("Rome", filter={"kind": "profile"}).hits
-    assert [h.text for h in hits] == ["Default lives in Rome."]
+    assert [h.text for h in hits] == ["The user lives in Rome."]
 
 
 def test_each_record_of_a_fact_that_many_records_say_is_found(memos: MemOS) -> None:
     ids = memos.add(["I live in Rome near the river.", "Well, I live in Rome, as you know."], wait=True).ids
     hits = memos.search("Where do I live? Rome").hits
     assert {h.id for h in hits} == set(ids)
-    assert all([f.text for f in h.facts] == ["Default lives in Rome."] for h in hits)
+    assert all([f.text for f in h.facts] == ["The user lives in Rome."] for h in hits)
 
 
 def test_the_record_of_what_holds_now_is_found_even_by_the_words_of_what_it_replaced(memos: MemOS) -> None:
@@ -85,7 +85,7 @@ def test_the_record_of_what_holds_now_is_found_even_by_the_words_of_what_it_repl
     by_id = {h.id: h for h in hits}
     assert by_id[new].rank < by_id[old].rank
     assert (by_id[old].stale, by_id[new].stale) == (True, False)
-    assert [f.text for f in by_id[old].outdated] == ["Default lives in Rome."]
+    assert [f.text for f in by_id[old].outdated] == ["The user lives in Rome."]
 
 
 def test_what_was_told_as_past_is_not_stale(memos: MemOS) -> None:

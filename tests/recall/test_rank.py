@@ -14,7 +14,7 @@ from memos.recall.recipe import DEFAULT
 from memos.recall.understand import Question
 from memos.storage.ports import Pool
 
-COLUMNS = ("lexical", "coarse", "dense", "dense_window", "speaker", "date", "question", "time_word", "name", "length")
+COLUMNS = ("coarse", *DEFAULT.weights)
 ASKED = Question("kayak", "kayak", {"kayak": 1.0}, speakers={"Ann": 1.0}, asks_name=True)
 unit = st.floats(0, 1, width=32)
 

@@ -156,7 +156,7 @@ def test_the_same_words_of_two_users_are_two_memories(memos: MemOS) -> None:
 def test_wait_returns_when_facts_are_there(memos: MemOS) -> None:
     assert memos.add("I live in Rome.", wait=True).pending is False
     assert memos.stats().waiting.get("digest", 0) == 0
-    assert [m.text for m in memos.list(kinds=["profile"]).items] == ["Default lives in Rome."]
+    assert [m.text for m in memos.list(kinds=["profile"]).items] == ["The user lives in Rome."]
 
 
 def test_without_wait_the_record_is_there_and_the_facts_come_with_the_next_read(memos: MemOS) -> None:

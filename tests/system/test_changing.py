@@ -30,9 +30,9 @@ def test_a_new_text_is_found_and_the_old_one_is_not(memos: MemOS) -> None:
 
 def test_a_new_text_of_a_record_derives_its_facts_anew(memos: MemOS) -> None:
     (id,) = memos.add(TEXT, wait=True).ids
-    assert profiles(memos) == ["Default lives in Rome."]
+    assert profiles(memos) == ["The user lives in Rome."]
     memos.update(id, text="I live in Oslo near the fjord.")
-    assert profiles(memos) == ["Default lives in Oslo."]
+    assert profiles(memos) == ["The user lives in Oslo."]
     assert [m.status for m in memos.list(kinds=["profile"], include_inactive=True, newest_first=False).items] == [
         Status.RETRACTED,
         Status.ACTIVE,
@@ -126,9 +126,9 @@ def test_undo_of_an_update_and_undo_of_that(memos: MemOS) -> None:
     memos.update(id, text="I live in Oslo.", tags=["b"])
     memos.flush()
     assert [m.text for m in memos.undo(id) if m.id == id] == [TEXT]
-    assert (memos.get(id).tags, profiles(memos)) == (("a",), ["Default lives in Rome."])
+    assert (memos.get(id).tags, profiles(memos)) == (("a",), ["The user lives in Rome."])
     memos.undo(id)
-    assert (memos.get(id).text, profiles(memos)) == ("I live in Oslo.", ["Default lives in Oslo."])
+    assert (memos.get(id).text, profiles(memos)) == ("I live in Oslo.", ["The user lives in Oslo."])
 
 
 def test_undo_of_an_add_and_undo_of_that(memos: MemOS) -> None:
@@ -136,7 +136,7 @@ def test_undo_of_an_add_and_undo_of_that(memos: MemOS) -> None:
     assert memos.undo(id)[0].status is Status.RETRACTED
     assert (memos.search("Rome").hits, profiles(memos)) == ((), [])
     memos.undo(id)
-    assert (memos.search("Rome").hits[0].id, profiles(memos)) == (id, ["Default lives in Rome."])
+    assert (memos.search("Rome").hits[0].id, profiles(memos)) == (id, ["The user lives in Rome."])
 
 
 def test_undo_of_a_soft_delete_brings_back_all_of_it(memos: MemOS) -> None:
@@ -144,7 +144,7 @@ def test_undo_of_a_soft_delete_brings_back_all_of_it(memos: MemOS) -> None:
     assert memos.delete(id, hard=False).retracted == 2
     assert profiles(memos) == []
     assert {m.status for m in memos.undo(id)} == {Status.ACTIVE}
-    assert profiles(memos) == ["Default lives in Rome."]
+    assert profiles(memos) == ["The user lives in Rome."]
 
 
 def test_undo_of_a_soft_delete_before_it_was_read_has_it_read(memos: MemOS) -> None:
@@ -153,7 +153,7 @@ def test_undo_of_a_soft_delete_before_it_was_read_has_it_read(memos: MemOS) -> N
     assert profiles(memos) == []
     assert memos.stats().waiting.get("digest", 0) == 0
     memos.undo(id)
-    assert profiles(memos) == ["Default lives in Rome."]
+    assert profiles(memos) == ["The user lives in Rome."]
 
 
 def test_undo_of_what_a_digest_did_takes_the_fact_back_and_the_former_one_is_current_again(memos: MemOS) -> None:
@@ -162,9 +162,9 @@ def test_undo_of_what_a_digest_did_takes_the_fact_back_and_the_former_one_is_cur
     (oslo,) = memos.list(kinds=["profile"]).items
     memos.undo(oslo.id)
     (rome,) = memos.list(kinds=["profile"]).items
-    assert (rome.text, rome.valid_to) == ("Default lives in Rome.", None)
+    assert (rome.text, rome.valid_to) == ("The user lives in Rome.", None)
     memos.undo(oslo.id)
-    assert profiles(memos) == ["Default lives in Oslo."]
+    assert profiles(memos) == ["The user lives in Oslo."]
 
 
 def test_a_change_that_was_built_upon_is_a_conflict_to_undo(memos: MemOS) -> None:
@@ -174,4 +174,4 @@ def test_a_change_that_was_built_upon_is_a_conflict_to_undo(memos: MemOS) -> Non
     rome, _, _ = memos.list(kinds=["profile"], include_inactive=True, newest_first=False).items
     with pytest.raises(Conflict):
         memos.undo(rome.id)
-    assert profiles(memos) == ["Default lives in Bergen."]
+    assert profiles(memos) == ["The user lives in Bergen."]

@@ -117,7 +117,7 @@ def test_deleting_the_newest_value_makes_the_former_current(memos: MemOS, hard: 
     (oslo,) = memos.add({"role": "user", "content": "I live in Oslo.", "chat_time": "2024-02-01"}, wait=True).ids
     done = memos.delete(oslo, hard=hard)
     (fact,) = memos.list(kinds=["profile"]).items
-    assert (fact.text, fact.valid_to) == ("Default lives in Rome.", None)
+    assert (fact.text, fact.valid_to) == ("The user lives in Rome.", None)
     assert done.restored == ((fact.id,) if hard else ())
 
 

@@ -97,8 +97,8 @@ def test_a_fact_is_shown_by_the_record_that_says_it(memos: MemOS) -> None:
     (id,) = memos.add("I live in Rome near the river.", wait=True).ids
     hits = memos.search("Where do I live?").hits
     assert [h.id for h in hits] == [id]
-    assert [f.text for f in hits[0].facts] == ["Default lives in Rome."]
-    assert "Default lives in Rome." in memos.search("Where do I live?").context
+    assert [f.text for f in hits[0].facts] == ["The user lives in Rome."]
+    assert "The user lives in Rome." in memos.search("Where do I live?").context
 
 
 def test_what_was_replaced_is_marked_and_stands_behind_what_holds(memos: MemOS) -> None:

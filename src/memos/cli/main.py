@@ -14,6 +14,7 @@ from typer.core import TyperGroup
 from memos import __version__
 from memos.cli import care, cubes, finding, memories
 from memos.cli.state import State
+from memos.cli.wording import in_cli_words
 from memos.errors import InvalidInput, MemosError
 
 _GLOBAL_VALUES = ("--home", "--user", "--cube", "--embedder")
@@ -72,7 +73,7 @@ def _fail(ctx: Any, error: Exception, code: str, status: int) -> None:
     state = ctx.obj if isinstance(ctx.obj, State) else State()
     if state.debug:
         raise error
-    message = " ".join(str(error).split()) or type(error).__name__
+    message = in_cli_words(" ".join(str(error).split())) or type(error).__name__
     if code == "bug":
         message = f"unexpected {type(error).__name__}: {message} (--debug shows where)"
     if state.json:

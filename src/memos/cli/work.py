@@ -7,12 +7,29 @@ import time
 from typing import TYPE_CHECKING
 
 from memos.cli.state import State, console
+from memos.cli.wording import in_cli_words
+from memos.errors import ModelError
 
 if TYPE_CHECKING:
     from memos.sync import MemOS
 
 _PATIENCE = 0.7  # seconds before a bar is shown
 _TICK = 0.2
+
+
+def finish_or_say(system: MemOS, state: State, expected: int = 1) -> str | None:
+    """Finish the waiting work; where the model that embeds cannot be had, a sentence about it: what was written is safe."""
+    try:
+        finish(system, state, expected)
+    except ModelError as e:
+        return f"stored; not embedded yet: {in_cli_words(str(e))} (`memos flush` tries again)"
+    return None
+
+
+def finish_and_tell(system: MemOS, state: State, *, wait: bool) -> None:
+    """The same for commands whose answer has no place for notices: they go to stderr."""
+    if wait and (problem := finish_or_say(system, state)) is not None:
+        console(error=True).print(f"memos: note: {problem}")
 
 
 def finish(system: MemOS, state: State, expected: int) -> None:

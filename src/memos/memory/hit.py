@@ -33,7 +33,8 @@ class Hit:
 
     `facts` are the derived memories that hold and that this one is the evidence of, `outdated` those that newer ones replaced;
     `stale`: all it told was replaced.
-    `also` are ids of near-duplicates folded into this hit. `why` gives each feature's share of the score.
+    `also` are ids of repetitions folded into this hit, `via` those of derived
+    memories that led to it. `why` gives each feature's share of the score.
     """
 
     memory: Memory
@@ -46,6 +47,7 @@ class Hit:
     outdated: tuple[Memory, ...] = ()
     stale: bool = False
     also: tuple[str, ...] = ()
+    via: tuple[str, ...] = ()
     passage: Passage | None = None
 
     @property
@@ -102,7 +104,7 @@ class Stage:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """Why a memory was, or was not, in the answer. `removed_by` names the stage that dropped it; `would_help` what
+    """Why a memory was, or was not, in the answer. `features`: its value for each feature; `shares`: what each adds to the score. `removed_by` names the stage that dropped it; `would_help` what
     would have brought it in.
     """
 
@@ -113,5 +115,6 @@ class Explanation:
     score: float | None
     stages: tuple[Stage, ...]
     features: Mapping[str, float]
+    shares: Mapping[str, float]
     removed_by: str | None
     would_help: tuple[str, ...]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,10 +15,24 @@ from memos.reading.traces import source_of, to_message
 
 def read_trace(trace: Memory, previous: Sequence[Memory] = ()) -> Reading:
     """What the rules find in a trace, given the traces before it. System, developer and tool messages teach nothing."""
-    findings = read_message(to_message(trace), user=trace.owner, previous=[to_message(p) for p in previous])
+    findings = read_message(to_message(trace), user=_as_name(trace.owner), previous=[to_message(p) for p in previous])
     statements = tuple(_statement(f, trace) for f in findings if f.kind is not Kind.ENTITY and not _says_nothing(f))
     names = {(m.name, m.type): m for f in findings for m in _mentions(f)}
     return Reading(statements, tuple(names.values()))
+
+
+_NAME = re.compile(r"[A-Za-zÀ-ɏ][A-Za-zÀ-ɏ'’-]{1,30}(?: [A-ZÀ-Þ][\w'’-]*){0,3}|[\u4e00-\u9fff]{2,4}")
+_NO_NAMES = frozenset(
+    "admin agent all anonymous assistant bench client customer default demo guest human me memos myself nobody owner "
+    "person root system test tester user".split()
+)
+
+
+def _as_name(owner: str | None) -> str | None:
+    """The user's id where it reads like a name ("alice"), else None: "The user lives in Oslo", never "8812 lives in Oslo"."""
+    if owner is None or not _NAME.fullmatch(owner) or owner.casefold() in _NO_NAMES:
+        return None
+    return owner
 
 
 def _says_nothing(found: Finding) -> bool:

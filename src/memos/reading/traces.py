@@ -55,14 +55,14 @@ def to_records(
     seen: Counter[bytes] = Counter()
     out: list[Record] = []
     for position, message in enumerate(messages):
-        cleaned, injected = strip_injected(message.text)
+        _, injected = strip_injected(message.text)
         parts = [(0, len(message.text))] if len(message.text) <= WHOLE_CHARS else passages(message.text, PART_CHARS)
         first_id: str | None = None
         for number, (start, end) in enumerate(parts):
             memory = _memory(message, start, end, number, len(parts), first_id, session, owner, tags, info)
             first_id = first_id or memory.id
             memory = with_injected(memory, [(max(a, start) - start, min(b, end) - start) for a, b in injected])
-            terms = term_row(replace(memory, text=cleaned[start:end]))
+            terms = term_row(memory)
             key = _key(message, memory, number, len(terms.text), position, idempotency_key)
             if key is not None:
                 seen[key] += 1
@@ -154,8 +154,8 @@ def to_message(memory: Memory) -> Message:
 
 
 def with_injected(memory: Memory, spans: Sequence[tuple[int, int]]) -> Memory:
-    """The memory with note of the parts of its text that are recalled memories which came back in: kept, but neither found nor
-    learned a second time.
+    """The memory with note of the parts of its text that are recalled memories which came back in: kept and found as they are,
+    but never learned from.
     """
     inside = [[start, end] for start, end in spans if start < end]
     if not inside and "injected" not in memory.body:

@@ -77,7 +77,7 @@ class Collector:
         at = self._by_evidence.get((cube, memory.id))
         if at is not None:  # the raw record takes the place of the fact made from it
             fact = self.hits[at]
-            self.hits[at] = replace(fact, memory=memory, text=memory.text, also=(*fact.also, fact.id))
+            self.hits[at] = replace(fact, memory=memory, text=memory.text, via=(*fact.via, fact.id))
             self._trace.folded[fact.id] = memory.id
             self._by_id[cube, memory.id] = at
             del self._by_evidence[cube, memory.id]
@@ -88,7 +88,10 @@ class Collector:
             at = self._by_words.get(words)
         if at is not None:
             hit = self.hits[at]
-            self.hits[at] = replace(hit, also=(*hit.also, memory.id))
+            if memory.layer is Layer.DERIVED:
+                self.hits[at] = replace(hit, via=(*hit.via, memory.id))
+            else:
+                self.hits[at] = replace(hit, also=(*hit.also, memory.id))
             self._trace.folded[memory.id] = hit.id
             return
         place = len(self.hits)
@@ -105,11 +108,18 @@ class Collector:
         return tuple(s.memory_id for s in memory.sources if s.memory_id)
 
     def _why(self, i: int) -> dict[str, float]:
-        features = self._found.ranking.features
-        shares = {name: weight * float(features[name][i]) for name, weight in self._ask.recipe.weights.items()}
-        if not features["embedded"][i]:  # its words stood in for its vector
-            shares["lexical"] += shares.pop("dense") + shares.pop("dense_window")
-        return {name: round(share, 4) for name, share in shares.items() if share}
+        shares = shares_of(self._found.ranking, i, self._ask.recipe)
+        return {name: share for name, share in shares.items() if share}
+
+
+def shares_of(ranking: Ranking, i: int, recipe: Recipe) -> dict[str, float]:
+    """What each feature adds to the sum behind the score of the i-th candidate; words that stand in for a missing vector count
+    as words."""
+    features = ranking.features
+    shares = {name: weight * float(features[name][i]) for name, weight in recipe.weights.items()}
+    if not features["embedded"][i]:
+        shares["lexical"] += shares.pop("dense") + shares.pop("dense_window")
+    return {name: round(share, 4) for name, share in shares.items()}
 
 
 async def with_facts(hits: list[Hit], cubes: Mapping[str, CubeStore], view: View) -> list[Hit]:
@@ -162,10 +172,10 @@ async def by_evidence(hits: list[Hit], cubes: Mapping[str, CubeStore], view: Vie
         if record is None:
             out.append(hit)
         elif (place := at.get((hit.cube, record.id))) is not None:
-            out[place] = replace(out[place], also=(*out[place].also, hit.id))
+            out[place] = replace(out[place], via=(*out[place].via, hit.id))
         else:
             at[hit.cube, record.id] = len(out)
-            out.append(replace(hit, memory=record, text=record.text, also=(*hit.also, hit.id), stale=False))
+            out.append(replace(hit, memory=record, text=record.text, via=(*hit.via, hit.id), stale=False))
     return out
 
 

@@ -30,6 +30,7 @@ from memos.storage.ports import CubeStore, Outline, Pool, Probe
 
 log = structlog.get_logger(__name__)
 
+QUERY_SECONDS = 2.0  # how long a search waits for its question to be embedded
 MAX_QUERY = 20_000  # characters of a question that are read; the rest is named in `reasons`
 
 
@@ -95,15 +96,29 @@ class Recall:
             if embedder is None:
                 continue
             model = embedder.model_id
+            if embedder is not self.embedder and self.embedder is not None:
+                reasons.append(f"cube {name!r} is searched by vectors of {model} until all of it is embedded anew")
             if model not in made:
-                try:
-                    made[model] = sound(await embedder.embed([query], purpose="query"), 1, model)[0]
-                except ModelError as e:
-                    reasons.append(f"answered without vectors: {e}")
-                    made[model] = np.zeros(0, np.float32)
+                made[model] = await self._vector(embedder, query, reasons)
             if made[model].any():
                 out[name] = (model, made[model])
         return out
+
+    async def _vector(self, embedder: Embedder, query: str, reasons: list[str]) -> NDArray[np.float32]:
+        """The question's vector, or an empty one with a reason: a model that fails, or is slow to load, holds no answer up."""
+        task = asyncio.ensure_future(embedder.embed([query], purpose="query"))
+        task.add_done_callback(lambda t: t.cancelled() or t.exception())  # one that comes too late is nobody's concern
+        done, _ = await asyncio.wait({task}, timeout=QUERY_SECONDS)
+        if not done:
+            reasons.append(
+                f"answered without vectors: {embedder.model_id} needs more than {QUERY_SECONDS:.0f} s (it may be loading)"
+            )
+            return np.zeros(0, np.float32)
+        try:
+            return np.asarray(sound(task.result(), 1, embedder.model_id)[0], np.float32)
+        except ModelError as e:
+            reasons.append(f"answered without vectors: {e}")
+            return np.zeros(0, np.float32)
 
     async def _understand(self, query: str, ask: Ask, cubes: Mapping[str, CubeStore]) -> Question:
         answers = await asyncio.gather(

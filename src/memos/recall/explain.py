@@ -14,6 +14,7 @@ from memos.memory.filter import matches, to_json
 from memos.memory.hit import Explanation, Stage
 from memos.memory.model import Memory
 from memos.recall.ask import Ask, Trace
+from memos.recall.collect import shares_of
 from memos.recall.engine import Recall
 from memos.storage.ports import ANY_STATUS, CubeStore, Pool, View
 
@@ -36,7 +37,7 @@ async def explain(recall: Recall, ask: Ask, cube: str, store: CubeStore, memory_
         at = await _place(store, pool.rows, memory)
         if at is not None:
             _pool_stage(stages, pool, at, forced=False)
-    features = await _features(recall, ask, cube, store, memory)
+    features, shares = await _features(recall, ask, cube, store, memory, trace)
     if hit is not None:
         stages.append(Stage("ranked", hit.score, hit.rank, True))
         in_context = hit.text[:60] in result.context if result.context else False
@@ -49,6 +50,7 @@ async def explain(recall: Recall, ask: Ask, cube: str, store: CubeStore, memory_
         score=hit.score if hit else features.get("score"),
         stages=tuple(stages),
         features=features,
+        shares=shares,
         removed_by=removed,
         would_help=tuple(help_),
     )
@@ -117,21 +119,23 @@ def _pool_stage(stages: list[Stage], pool: Pool, at: int, *, forced: bool) -> No
     stages.append(Stage("pool", round(float(pool.columns["coarse"][at]), 4), int(pool.first_rank[at]), not forced))
 
 
-async def _features(recall: Recall, ask: Ask, cube: str, store: CubeStore, memory: Memory) -> dict[str, float]:
-    """Each feature's value and the weighted share it adds to the score."""
-    trace = Trace()
-    await recall.search(
-        replace(ask, force=(memory.id,), where=None, view=View(statuses=ANY_STATUS), threshold=0.0),
-        {cube: store},
-        trace=trace,
-    )
-    at = await _place(store, trace.pools[0].rows, memory)
+async def _features(
+    recall: Recall, ask: Ask, cube: str, store: CubeStore, memory: Memory, trace: Trace
+) -> tuple[dict[str, float], dict[str, float]]:
+    """Each feature's value and what it adds to the score: of the search as it ran, or, for a memory that never was a candidate,
+    of one in which it is made one."""
+    at = await _place(store, trace.pools[0].rows, memory) if trace.pools else None
+    if at is None:
+        forced = replace(ask, force=(memory.id,), where=None, view=View(statuses=ANY_STATUS), threshold=0.0)
+        trace = Trace()
+        await recall.search(forced, {cube: store}, trace=trace)
+        at = await _place(store, trace.pools[0].rows, memory) if trace.pools else None
     if at is None or trace.ranking is None:
-        return {}
+        return {}, {}
     i = int(np.flatnonzero(trace.ranking.place == at)[0])
     out = {name: round(float(values[i]), 4) for name, values in trace.ranking.features.items()}
     out["score"] = round(float(trace.ranking.score[i]), 4)
-    return out
+    return out, shares_of(trace.ranking, i, ask.recipe)
 
 
 async def _place(store: CubeStore, rows: Iterable[int], memory: Memory) -> int | None:

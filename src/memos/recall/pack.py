@@ -49,7 +49,7 @@ def pack(hits: Sequence[Hit], max_tokens: int | None, zone: tzinfo) -> str:
     for hit in hits:
         trial = replace_block(block)
         for fact in hit.facts:
-            if fact.id not in shown and (hit.rank <= FACTS_OF or fact.id in hit.also):
+            if fact.id not in shown and (hit.rank <= FACTS_OF or fact.id in hit.via):
                 trial.facts.append(f"- {_fact_line(fact, zone)}")
         if LAYER_OF[hit.memory.kind] is Layer.DERIVED and not hit.stale:
             trial.facts.append(f"- {_fact_line(hit.memory, zone)}")

@@ -13,6 +13,7 @@ from memos.recall.understand import Question
 from memos.storage.ports import Pool
 
 F32 = NDArray[np.float32]
+_LEAST_SPREAD = 0.05  # of cosines above the mean: less than this is noise, however it is stretched
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,10 @@ def rank(pools: Sequence[Pool], question: Question, recipe: Recipe) -> Ranking:
 def attainable(question: Question, recipe: Recipe) -> float:
     """The sum a very good answer to this question reaches: what scores are measured against."""
     speaker = recipe.weights["speaker"] * max(question.speakers.values(), default=0.0)
-    return recipe.attainable + speaker + recipe.weights["date"] * (1.0 if question.spans else 0.0)
+    date = recipe.weights["date"] if question.spans else 0.0
+    exact = recipe.weights["exact"] if any(t.startswith("=") for t in question.terms) else 0.0
+    recent = recipe.weights["recent"] if question.asks_now else 0.0
+    return recipe.attainable + speaker + date + exact + recent
 
 
 def _features(pools: Sequence[Pool], question: Question) -> dict[str, F32]:
@@ -58,9 +62,10 @@ def _features(pools: Sequence[Pool], question: Question) -> dict[str, F32]:
         "dense_window": _above_mean(pools, "dense_window", lexical),
     }
     features["embedded"] = (column("dense") != 0).astype(np.float32)
-    for name in ("speaker", "date", "question", "time_word", "name", "length"):
+    for name in ("speaker", "date", "exact", "question", "time_word", "name", "length"):
         features[name] = column(name)
     features["name_asked"] = features["name"] * np.float32(question.asks_name)
+    features["recent"] = _recency(pools, lexical) * np.float32(question.asks_now)
     return features
 
 
@@ -72,7 +77,19 @@ def _above_mean(pools: Sequence[Pool], name: str, stand_in: F32) -> F32:
     above = np.concatenate([p.columns[name] - mean for p, mean in zip(pools, means, strict=True)])
     missing = np.concatenate([p.columns["dense"] == 0 for p in pools])
     best = float(np.where(missing, 0, above).max(initial=0.0))
-    return np.asarray(np.where(missing, stand_in, above / np.float32(max(best, 1e-6))), np.float32)
+    nearness = np.clip(above / np.float32(max(best, _LEAST_SPREAD)), -1, 1)
+    return np.asarray(np.where(missing, stand_in, nearness), np.float32)
+
+
+def _recency(pools: Sequence[Pool], lexical: F32) -> F32:
+    """From 0 for the oldest to 1 for the newest of the candidates that share words with the question; others get nothing."""
+    happened = np.concatenate([p.happened for p in pools])
+    about = lexical > 0
+    if not about.any():
+        return np.zeros(len(lexical), np.float32)
+    first, last = happened[about].min(), happened[about].max()
+    age = (happened - first) / max(1, int(last - first))
+    return np.asarray(np.where(about, np.clip(age, 0, 1) * np.minimum(1, 2 * lexical), 0), np.float32)
 
 
 def _best_in_session(pools: Sequence[Pool], values: F32) -> F32:

@@ -33,6 +33,8 @@ class Recipe:
                 "dense_window": 0.15,
                 "speaker": 0.20,
                 "date": 0.40,
+                "exact": 0.40,
+                "recent": 0.12,
                 "question": -0.10,
                 "length": 0.15,
                 "time_word": 0.06,

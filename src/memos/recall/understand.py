@@ -22,6 +22,11 @@ _ASKS_NAME = re.compile(
 _ASKS_WHEN = re.compile(
     r"\b(?:when|what (?:date|day|time|year|month)|how long|since when)\b|什么时候|何时|哪天|几号|多久", re.IGNORECASE
 )
+_ASKS_NOW = re.compile(
+    r"\b(?:now|nowadays|current(?:ly)?|latest|at the moment|these days|up to date|status of"
+    r"|(?:order|ticket|delivery|shipping|build|project) status)\b|现在|目前|如今|最新|现状",
+    re.IGNORECASE,
+)
 _FIRST_PERSON = re.compile(r"\b(?:i|my|me|mine|i'm|i've|i'd|i'll)\b|我", re.IGNORECASE)
 _TO_ASSISTANT = re.compile(
     r"\b(?:you|your)\b (?:say|said|tell|told|suggest|recommend|mention|advise|answer|reply)|\bdid you\b|你(?:说|推荐|建议|告诉)",
@@ -48,7 +53,7 @@ class Question:
     spans: tuple[Wanted, ...] = ()
     asks_name: bool = False
     asks_when: bool = False
-    wants_past: bool = False
+    asks_now: bool = False
 
 
 def understand(
@@ -60,7 +65,9 @@ def understand(
     dates = find_dates(text, now=now, zone=zone)
     meaning = _without(text, [(a, b) for a, b, _ in named])
     rest = _without(text, [(a, b) for a, b, _ in named] + [(d.start, d.end) for d in dates if not d.relative])
-    content = analyze(_CJK_FUNCTION.sub(" ", rest), query=True).content_terms() or analyze(rest, query=True).content_terms()
+    content = (
+        analyze(_CJK_FUNCTION.sub(" ", rest), query=True).content_terms() or analyze(rest, query=True).content_terms()
+    )
     terms = list(dict.fromkeys(content or analyze(text, query=True).terms))
     return Question(
         text=text,
@@ -70,6 +77,7 @@ def understand(
         spans=_spans(text, dates, years),
         asks_name=bool(_ASKS_NAME.search(text)),
         asks_when=bool(_ASKS_WHEN.search(text)),
+        asks_now=bool(_ASKS_NOW.search(text)),
     )
 
 

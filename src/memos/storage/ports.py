@@ -313,6 +313,10 @@ class CubeStore(Protocol):
         """How many memories the view and filter leave."""
         ...
 
+    async def find_ids(self, digits: str, *, limit: int = 10) -> builtins.list[str]:
+        """Ids that begin or end with these hexadecimal digits, whatever the status, oldest first."""
+        ...
+
     async def history(self, id: str) -> builtins.list[Version]:
         """Every version of a memory, oldest first. Raises NotFound."""
         ...

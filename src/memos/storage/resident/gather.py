@@ -25,6 +25,7 @@ Docs = NDArray[np.intp]
 
 K1, B, PIVOT = 0.9, 0.4, 8.0  # PIVOT: content terms of a typical message
 TYPICAL_IMPACT = 1.2  # impact of one mention in a short message
+LONGEST = 40  # content terms beyond which length no longer takes away: a log is not worse for its other lines
 KERNEL = {1: 0.6, 2: 0.4}  # what a term is worth that stands one or two messages away
 SPREAD = {1: 0.4, 2: 0.25}  # the first stage's cheaper, additive form of the same
 MAX_WALK = 600_000  # postings the first stage walks at most: the rarest terms first
@@ -45,11 +46,12 @@ class Span:
 @dataclass(frozen=True, slots=True)
 class Resolved:
     """A `Probe` in this index's terms: idf-weighted term numbers, the weight of all terms (those that no text holds
-    included), spans in µs, forced documents."""
+    included), numbers of the identifiers, spans in µs, forced documents."""
 
     probe: Probe
     terms: Mapping[int, float]
     full: float
+    exact: tuple[int, ...] = ()
     spans: tuple[Span, ...] = ()
     force: tuple[int, ...] = ()
 
@@ -81,6 +83,7 @@ def gather(index: ResidentIndex, asked: Resolved, allowed: NDArray[np.bool_] | N
     columns = {
         "lexical": _kernel_bm25(index, docs, asked.terms),
         "coarse": coarse[docs],
+        "exact": _exact(index, docs, asked.exact),
         "speaker": _speaker(index, docs, probe.speakers),
         "date": _date(index.happened.view[docs], asked.spans),
         **_traits(index, docs),
@@ -220,6 +223,14 @@ def _window_mean(index: ResidentIndex, model: str, vectors: VectorIndex) -> F32:
     return kept[1]
 
 
+def _exact(index: ResidentIndex, docs: Docs, identifiers: Sequence[int]) -> F32:
+    """Share of the question's identifiers ("E-7731") that stand in the message itself."""
+    out = np.zeros(len(docs), np.float32)
+    for term in identifiers:
+        out += np.isin(docs, index.postings.get(term)[0])
+    return out / np.float32(max(1, len(identifiers)))
+
+
 def _traits(index: ResidentIndex, docs: Docs) -> dict[str, F32]:
     return traits(index.features.view[docs], index.length.view[docs])
 
@@ -247,6 +258,7 @@ def _date(happened: NDArray[np.int64], spans: Sequence[Span]) -> F32:
 
 def _impact(tf: NDArray[np.uint8], length: NDArray[np.int32]) -> F32:
     f = tf.astype(np.float32)
+    length = np.minimum(length, LONGEST)
     pivot = np.float32(K1 * (1 - B)) + np.float32(K1 * B / PIVOT) * length.astype(np.float32)
     return np.asarray(f * np.float32(K1 + 1) / (f + pivot), np.float32)
 

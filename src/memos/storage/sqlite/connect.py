@@ -111,7 +111,7 @@ def connect(
         try:
             db.set_busy_timeout(BUSY_TIMEOUT_MS)
             if not read_only:
-                db.execute("PRAGMA journal_mode=WAL")
+                _write_ahead(db)
             db.execute(
                 f"PRAGMA synchronous={'FULL' if durability == 'full' else 'NORMAL'};"
                 "PRAGMA cache_size=-16000; PRAGMA temp_store=MEMORY; PRAGMA mmap_size=0; PRAGMA secure_delete=ON;"
@@ -121,6 +121,19 @@ def connect(
             db.close()
             raise
         return db
+
+
+def _write_ahead(db: apsw.Connection) -> None:
+    """Switch a file to write-ahead logging. Of two processes that do so at once one is told "busy" without being made to wait."""
+    until = time.monotonic() + BUSY_TIMEOUT_MS / 1000
+    while True:
+        try:
+            db.execute("PRAGMA journal_mode=WAL").fetchall()
+            return
+        except apsw.BusyError:
+            if time.monotonic() >= until:
+                raise
+            time.sleep(0.005)
 
 
 def check_schema(db: apsw.Connection, path: Path, application_id: int, newest: int) -> int:

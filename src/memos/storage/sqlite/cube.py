@@ -171,6 +171,10 @@ class SqliteCube:
         """The memories that exist in this view, in the order asked."""
         return await self._read(lambda db: reads.get(db, ids, view))
 
+    async def find_ids(self, digits: str, *, limit: int = 10) -> builtins.list[str]:
+        """Ids that begin or end with these hexadecimal digits, whatever the status."""
+        return await self._read(lambda db: reads.find_ids(db, digits, limit))
+
     async def list(
         self,
         where: Filter | None = None,

@@ -155,6 +155,7 @@ def _resolve(db: apsw.Connection, index: ResidentIndex, probe: Probe) -> Resolve
         probe=probe,
         terms={numbers[w]: weight for w, weight in weights.items() if w in numbers},
         full=full,
+        exact=tuple(numbers[w] for w in weights if w.startswith("=") and w in numbers),
         spans=tuple(Span(to_micros(w.start), to_micros(w.end), w.weight) for w in probe.spans),
         force=tuple(d for t in reads.text_ids(db, probe.force) if (d := index.document(t)) >= 0),
     )
@@ -164,7 +165,7 @@ def _cold_pool(db: apsw.Connection, probe: Probe, where: Filter | None, view: Vi
     """Candidates by the stored full text alone."""
     found = reads.text_rows(db, TextQuery(tuple(probe.terms)), probe.text_pool, where, view)
     columns: dict[str, NDArray[Any]] = {
-        name: np.zeros(len(found), np.float32) for name in ("dense", "dense_window", "speaker", "date")
+        name: np.zeros(len(found), np.float32) for name in ("dense", "dense_window", "speaker", "date", "exact")
     }
     columns["lexical"] = columns["coarse"] = np.asarray([r.score for r in found], np.float32)
     columns |= traits(

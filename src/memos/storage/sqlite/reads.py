@@ -42,6 +42,18 @@ def get(db: apsw.Connection, ids: Sequence[str], view: View) -> list[Memory]:
     return out
 
 
+def find_ids(db: apsw.Connection, digits: str, limit: int) -> list[str]:
+    """Ids that begin or end with these hexadecimal digits, whatever the status, oldest first."""
+    if not 0 < len(digits) <= 32 or set(digits) - set("0123456789abcdef"):
+        return []
+    ends = tuple(bytes.fromhex(digits.ljust(32, fill)) for fill in "0f")
+    sql = (
+        "SELECT id FROM memories WHERE id BETWEEN ?1 AND ?2 UNION "
+        "SELECT id FROM memories WHERE lower(hex(id)) LIKE ?3 ORDER BY 1 LIMIT ?4"
+    )
+    return [id_from_bytes(found) for (found,) in db.execute(sql, (*ends, f"%{digits}", limit))]
+
+
 def by_rows(db: apsw.Connection, numbers: Sequence[int]) -> dict[int, Memory]:
     """Memories by the row number of a version."""
     marks = ", ".join("?" * len(numbers))

@@ -1,0 +1,63 @@
+"""What a person types, found in the cube: memories by a part of their id, and the name of a conversation that was meant."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from typing import TYPE_CHECKING
+
+from memos.errors import InvalidInput, NotFound
+from memos.memory.ids import is_id
+
+if TYPE_CHECKING:
+    from memos.cli.state import State
+    from memos.sync import MemOS
+
+SHORT = 8  # characters of an id in tables: its end, which is random (ids made in the same minute begin alike)
+LEAST = 6  # characters of a part of an id
+_PART = re.compile(rf"[0-9a-fA-F-]{{{LEAST},36}}")
+_PAGES, _PAGE = 10, 1_000  # of the newest messages in which names of conversations are looked for
+
+
+def short_id(id: str) -> str:
+    """An id as tables show it."""
+    return id[-SHORT:]
+
+
+def could_be_id(text: str) -> bool:
+    """Whether a text is an id, or a part of one that is long enough."""
+    return is_id(text) or (_PART.fullmatch(text) is not None and len(text.replace("-", "")) >= LEAST)
+
+
+def whole_id(system: MemOS, state: State, text: str) -> str:
+    """The id that is meant by a whole one, or by its beginning or end. Raises InvalidInput for what is neither or fits
+    several, NotFound for what fits none.
+    """
+    if is_id(text):
+        return text
+    if not could_be_id(text):
+        raise InvalidInput(
+            f"{text!r} is not a memory id; give one as `memos list` and `memos search` show it, or {LEAST} characters "
+            "or more of its beginning or end"
+        )
+    found = system.find_ids(text, **state.where)
+    if not found:
+        raise NotFound(f"no memory of this cube has an id that begins or ends with {text!r}; `memos list` shows them")
+    if len(found) > 1:
+        raise InvalidInput(f"{text!r} may be any of {', '.join(found)}{' …' if len(found) == 10 else ''}; give more of it")
+    return found[0]
+
+
+def no_session(system: MemOS, state: State, name: str) -> NotFound:
+    """The error for a conversation that has no memories, with the names that were perhaps meant."""
+    names: dict[str, None] = {}
+    cursor: str | None = None
+    for _ in range(_PAGES):
+        page = system.list(filter={"layer": "trace"}, limit=_PAGE, cursor=cursor, **state.where)
+        names.update(dict.fromkeys(m.session for m in page.items if m.session))
+        cursor = page.cursor
+        if cursor is None:
+            break
+    near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
+    hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
+    return NotFound(f"nothing matches: there is no memory of session {name!r} in this cube{hint}")

@@ -1,0 +1,34 @@
+"""Messages of the library in the words of the command line: where one names a Python call or argument, the command or
+option is meant here. The one place for it.
+"""
+
+from __future__ import annotations
+
+import re
+
+_TABLE = tuple(
+    (re.compile(pattern), meant)
+    for pattern, meant in (
+        (r"create it with create_cube\((['\"])(.+?)\1, user=(['\"])(.+?)\3\)", r"`memos cubes create \2 --user \4` makes it"),
+        (r"its owner can share it( with share\(\)| so)", "its owner can share it with `memos cubes share`"),
+        (r"name a cube, or create one", "name one with --cube, or make one with `memos cubes create`"),
+        (r"choose another name or allow overwriting", "choose another name, or --overwrite"),
+        (r"from add\(\) or search\(\)", "as `memos list` and `memos search` show them"),
+        (r"use list\(\) to read memories without a question", "`memos list` reads memories without a question"),
+        (r"page with list\(\) for more", "`memos list --limit … --cursor …` goes through all"),
+        (r"not one that list\(\) returned", "not one that `memos list` printed"),
+        (r"by exactly one of ids, filter, session, everything=True", "by exactly one of IDs, --filter, --session, --everything"),
+        (r"nothing to change; give .*", "nothing to change; give --text, --tag, --info, --importance, --valid-from or --valid-to"),
+        (r"include_superseded, or a clock", "--superseded, or --as-of"),
+        (r"give cube or cubes, not both", "give --cube or --in, not both"),
+        (r"\b(as|known)_(of|at) (between|after)\b", r"--\1-\2 \3"),
+        (r"\bmax_tokens=", "--max-tokens "),
+    )
+)  # fmt: skip
+
+
+def in_cli_words(message: str) -> str:
+    """The message as it is said on the command line."""
+    for pattern, meant in _TABLE:
+        message = pattern.sub(meant, message)
+    return message
