@@ -19,6 +19,7 @@ from memos.system import AsyncMemOS
 
 P = ParamSpec("P")
 R = TypeVar("R")
+_ELSEWHERE = {"user_id": "user=", "top_k": "limit=", "metadata": "info=", "run_id": "session=", "filters": "filter="}
 _CLOSED = "this MemOS is closed; make a new one"
 
 
@@ -39,13 +40,18 @@ class _Verb(Generic[P, R]):
 
         def call(*args: P.args, **kwargs: P.kwargs) -> R:
             assert instance is not None
-            return instance._run(self._method(instance._system, *args, **kwargs))
+            return self(instance, *args, **kwargs)
 
         return update_wrapper(call, self._method)
 
     def __call__(self, instance: MemOS, *args: P.args, **kwargs: P.kwargs) -> R:
         """The verb of an instance, as `MemOS.add(m, ...)`; it also lets `help` and `inspect` see a function."""
-        return instance._run(self._method(instance._system, *args, **kwargs))
+        try:
+            coroutine = self._method(instance._system, *args, **kwargs)  # nothing of it runs yet: arguments are bound
+        except TypeError as e:
+            hint = next((f"; did you mean {ours}?" for word, ours in _ELSEWHERE.items() if f"'{word}'" in str(e)), "")
+            raise TypeError(str(e).replace("AsyncMemOS.", "MemOS.") + hint) from None
+        return instance._run(coroutine)
 
 
 class MemOS:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from cli_helpers import Answer, Memos
 
-from memos.cli.memories import parse_chat
+from memos.cli.given import parse_chat
 
 CHAT = [
     {"role": "user", "content": "My cat Rex loves tuna", "chat_time": "2025-03-01 10:00", "message_id": "m1"},

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from memos.memory.model import Memory
     from memos.sync import MemOS
 
-Query = Annotated[str, typer.Argument(help="A question, or words.")]
+Query = Annotated[list[str], typer.Argument(metavar="QUERY...", help="A question, or words; quotes are not needed.")]
 ReferenceTime = Annotated[
     str | None, typer.Option("--reference-time", help="What 'last week' in the question is relative to (default: now).")
 ]
@@ -53,7 +53,7 @@ def search(
     state = state_of(ctx)
     with state.system() as system:
         result = system.search(
-            query,
+            " ".join(query),
             user=state.user,
             cube=None if cubes else state.cube,
             cubes=cubes or None,
@@ -77,8 +77,9 @@ def search(
 
 def explain(
     ctx: typer.Context,
-    query: Query,
-    id: MemoryId,
+    words: Annotated[
+        list[str], typer.Argument(metavar="QUERY... ID", help="The question, and the id of a memory (or part of it).")
+    ],
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="Hits of the search.")] = 10,
     filter: FilterText = None,
     as_of: AsOf = None,
@@ -88,12 +89,15 @@ def explain(
 ) -> None:
     """Why a memory is, or is not, among the hits of a question, and what would bring it in."""
     from memos.cli import render
+    from memos.cli.lookup import whole_id
 
     state = state_of(ctx)
+    if len(words) < 2:
+        raise InvalidInput("explain takes a question and, last, the id of a memory: memos explain where is the key ID")
     with state.system() as system:
         found = system.explain(
-            query,
-            id,
+            " ".join(words[:-1]),
+            whole_id(system, state, words[-1]),
             limit=limit,
             filter=parse_filter_option(filter),
             as_of=as_of,
@@ -119,11 +123,13 @@ def neighbors(
 ) -> None:
     """What a memory is linked to, as a tree."""
     from memos.cli import render
+    from memos.cli.lookup import whole_id
 
     state = state_of(ctx)
     if direction not in ("out", "in", "both"):
         raise InvalidInput(f"--direction is out, in or both, got {direction!r}")
     with state.system() as system:
+        id = whole_id(system, state, id)
         root = system.get(id, **state.where)
         links = system.neighbors(
             id,
@@ -168,6 +174,8 @@ def timeline(
 
 
 def _of_session(system: MemOS, state: State, session: str | None) -> list[Memory]:
+    from memos.cli.lookup import no_session
+
     where = {"and": [{"layer": {"in": ["trace", "derived"]}}, *([{"session": session}] if session is not None else [])]}
     out: list[Memory] = []
     cursor: str | None = None
@@ -178,11 +186,12 @@ def _of_session(system: MemOS, state: State, session: str | None) -> list[Memory
         if cursor is None:
             break
     if not out and session is not None:
-        raise NotFound(f"no memory of session {session!r} in this cube")
+        raise no_session(system, state, session)
     return out
 
 
 def _mentions(system: MemOS, state: State, name: str) -> list[Memory]:
+    from memos.cli.lookup import could_be_id
     from memos.memory.ids import is_id
 
     if is_id(name):
@@ -190,6 +199,8 @@ def _mentions(system: MemOS, state: State, name: str) -> list[Memory]:
     else:
         like = system.list(filter={"text": {"like": name}}, kinds=["entity"], limit=_PAGE, **state.where).items
         nodes = [m for m in like if m.text.casefold() == name.casefold()] or list(like)
+        if not nodes and could_be_id(name):
+            nodes = [system.get(id, **state.where) for id in system.find_ids(name, **state.where)]
     if not nodes:
         raise NotFound(f"no entity named {name!r} in this cube; `memos list --kind entity` shows them")
     out: dict[str, Memory] = {}

@@ -44,7 +44,9 @@ def whole_id(system: MemOS, state: State, text: str) -> str:
     if not found:
         raise NotFound(f"no memory of this cube has an id that begins or ends with {text!r}; `memos list` shows them")
     if len(found) > 1:
-        raise InvalidInput(f"{text!r} may be any of {', '.join(found)}{' …' if len(found) == 10 else ''}; give more of it")
+        raise InvalidInput(
+            f"{text!r} may be any of {', '.join(found)}{' …' if len(found) == 10 else ''}; give more of it"
+        )
     return found[0]
 
 

@@ -46,14 +46,14 @@ def add(
 
     state = state_of(ctx)
     input = given(words, file)
-    notices = [input.notice] if input.notice else []
     with state.system() as system:
         added = system.add(
             input.messages, session=session, role=role, tags=tag or (), info=parse_pairs(info or []), **state.where
         )
         problem = finish_or_say(system, state, len(added)) if wait else None
-    notices += [*added.notices, *([problem] if problem else [])]
-    added = replace(added, notices=tuple(notices), pending=not wait or problem is not None)
+    split = f", in {len(added)} parts" if input.notice and len(added) > 1 else ""
+    notices = (input.notice and input.notice + split, *added.notices, problem)
+    added = replace(added, notices=tuple(n for n in notices if n), pending=not wait or problem is not None)
     state.answer(added, lambda out: render.added(out, added, later=not wait))
 
 
@@ -201,11 +201,11 @@ def delete(
 
 
 def _question(system: MemOS, state: State, ids: list[str] | None, count: int) -> str:
-    from memos.cli.render import safe
+    from memos.cli.render import many, safe
 
     if ids is not None and count == 1:
         return f"Delete for good: {safe(system.get(ids[0], **state.where).text, 80)!r}?"
-    return f"Delete {count} memories for good, with what is derived from nothing else?"
+    return f"Delete {many(count, 'memory')} for good, with what is derived from nothing else?"
 
 
 def can_ask(state: State) -> bool:

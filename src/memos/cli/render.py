@@ -16,15 +16,20 @@ from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
+from memos.cli.lookup import short_id
+from memos.cli.wording import in_cli_words
+
 if TYPE_CHECKING:
     from memos.cli.doctor import Diagnosis
+    from memos.cli.memories import Listing
     from memos.cubes.archive import Report
     from memos.memory.hit import Explanation, Hit, SearchResult
     from memos.memory.model import Memory, Version
     from memos.results import AddResult, DeleteResult, Stats
-    from memos.storage.ports import CubeInfo, Link, Page
+    from memos.storage.ports import CubeInfo, Link
 
 _SHORT = 100
+_WHOLE = ("id", "score")  # columns whose cells are never broken
 _GONE = {"superseded": "yellow", "retracted": "red", "quarantined": "red", "archived": "dim"}
 
 
@@ -44,11 +49,18 @@ def when(value: datetime | None) -> str:
     return "" if value is None else f"{value:%Y-%m-%d %H:%M}"
 
 
+def many(count: int, noun: str) -> str:
+    """A number of things: 1 memory, 2 memories."""
+    if count != 1:
+        noun = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
+    return f"{count} {noun}"
+
+
 def table(names: Iterable[str], rows: Iterable[Sequence[object]], title: str | None = None) -> Table:
     """A plain table."""
     out = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
     for name in names:
-        out.add_column(name, overflow="fold")
+        out.add_column(name, overflow="fold", no_wrap=name in _WHOLE)
     for row in rows:
         out.add_row(*(cell if isinstance(cell, Text) else Text(safe(cell)) for cell in row))
     return out
@@ -68,8 +80,8 @@ def pairs(rows: Iterable[tuple[str, object]]) -> Table:
 # -- memories --------------------------------------------------------------------------------------------------
 
 
-def added(out: Console, result: AddResult) -> None:
-    """What an add stored."""
+def added(out: Console, result: AddResult, *, later: bool) -> None:
+    """What an add stored. `later`: nobody asked for facts and vectors to be made at once."""
     new = sum(r.new for r in result.records)
     known = len(result) - new
     out.print(f"stored {new} in cube {safe(result.cube)}" + (f", {known} known already" if known else ""))
@@ -78,8 +90,8 @@ def added(out: Console, result: AddResult) -> None:
     if len(result) > 20:
         out.print(f"  … and {len(result) - 20} more")
     for notice in result.notices:
-        out.print(Text(f"  note: {safe(notice)}", style="yellow"))
-    if result.pending:
+        out.print(Text(f"  note: {safe(notice)}", style="yellow"), soft_wrap=True)
+    if later:
         out.print("facts and vectors are made later: `memos flush` does it now")
 
 
@@ -120,20 +132,44 @@ def memory(m: Memory) -> RenderableType:
 def memories(found: Iterable[Memory], title: str | None = None) -> Table:
     """A table of memories."""
     rows = [
-        (m.id, when(m.happened_at), m.kind, m.speaker or "", _with_status(safe(m.text, _SHORT), m.status))
+        (short_id(m.id), when(m.happened_at), m.kind, m.speaker or "", _with_status(safe(m.text, _SHORT), m.status))
         for m in found
     ]
     return table(("id", "when", "kind", "speaker", "text"), rows, title)
 
 
-def page(out: Console, found: Page) -> None:
-    """One page of a listing."""
-    if not found.items:
-        out.print("no memories")
-        return
-    out.print(memories(found.items))
+def page(out: Console, found: Listing, *, most: int) -> None:
+    """One page of a listing, and how many entities (counted up to `most`) it leaves out."""
+    out.print(memories(found.items) if found.items else "no memories")
+    if found.left_out:
+        count = f"{many(found.left_out, 'entity')}{' or more' if found.left_out == most else ''}"
+        out.print(Text(f"{count} left out: --kind entity shows them, --all everything", style="dim"))
     if found.cursor is not None:
         out.print(f"more: --cursor {found.cursor}")
+
+
+def undone(out: Console, now: Sequence[Memory], versions: Sequence[Version]) -> None:
+    """What an undo reverted: the memories as they are now, and which version of the asked one that is. `versions`: all of it."""
+    last, before = versions[-1].memory, versions[:-1]
+    if before:
+        gone = before[-1]
+        out.print(
+            Text(
+                f"undid: {gone.op} of {when(gone.at)}"
+                + (f" ({safe(gone.cause)})" if gone.cause and gone.op not in (gone.cause, "undo") else "")
+            )
+        )
+    same = next((v.memory.version for v in reversed(before[:-1]) if _same(v.memory, last)), None)
+    out.print(memories(now, "as they are now" + (f" (as in version {same})" if same is not None else "")))
+    out.print(Text(f"`memos undo {short_id(last.id)}` again brings the change back", style="dim"))
+
+
+def _same(a: Memory, b: Memory) -> bool:
+    """Whether two versions say the same."""
+    return all(
+        getattr(a, name) == getattr(b, name)
+        for name in ("text", "status", "tags", "info", "importance", "valid_from", "valid_to")
+    )
 
 
 def history(versions: Sequence[Version]) -> Table:
@@ -155,16 +191,16 @@ def history(versions: Sequence[Version]) -> Table:
 def deleted(out: Console, done: DeleteResult) -> None:
     """What a delete did."""
     if done.dry_run:
-        out.print(f"{done.asked} memories would be deleted (with what is derived from nothing else)")
+        out.print(f"{many(done.asked, 'memory')} would be deleted (with what is derived from nothing else)")
     elif not done.hard:
-        out.print(f"{done.retracted} memories retracted; `memos undo ID` brings one back")
+        out.print(f"{many(done.retracted, 'memory')} retracted; `memos undo ID` brings one back")
     else:
         out.print(
-            f"deleted {done.memories} memories and {done.cascaded} derived from nothing else: {done.versions} "
-            f"versions, {done.edges} edges, {done.vectors} vectors, {done.terms} words"
+            f"deleted {many(done.memories, 'memory')} and {done.cascaded} derived from nothing else: "
+            + ", ".join(many(getattr(done, f"{n}s"), n) for n in ("version", "edge", "vector", "term"))
         )
         if done.restored:
-            out.print(f"true again: {', '.join(done.restored)}")
+            out.print(f"true again: {', '.join(map(short_id, done.restored))}")
         if done.asked and not done.erased_from_disk:
             out.print(
                 Text("free pages of the file may still hold it: `memos doctor --vacuum` clears them", style="yellow")
@@ -178,30 +214,30 @@ def search(out: Console, result: SearchResult, *, why: bool) -> None:
     """Hits as a table, and what there is to say about them."""
     if result.hits:
         several = len({h.cube for h in result.hits}) > 1
-        names = ("score", "when", *(("cube",) if several else ()), "speaker", "text", *(("why",) if why else ()))
+        names = ("score", "id", "when", *(("cube",) if several else ()), "speaker", "text", *(("why",) if why else ()))
         rows = []
         for hit in result.hits:
             row: list[object] = [
                 f"{hit.score:.2f}",
+                short_id(hit.id),
                 when(hit.memory.happened_at),
                 hit.memory.speaker or hit.memory.kind,
             ]
             if several:
-                row.insert(2, hit.cube)
+                row.insert(3, hit.cube)
             rows.append([*row, _told(hit), *([_why(hit)] if why else [])])
         out.print(table(names, rows))
     else:
-        out.print(f"{result.status}: {safe('; '.join(result.reasons)) or 'no memory matches'}")
-    saved = 1 - result.tokens / result.history_tokens if result.history_tokens else 0.0
-    summary = f"{len(result)} hits by {', '.join(result.served_by) or 'nothing'}"
+        out.print(f"{result.status}: {safe(in_cli_words('; '.join(result.reasons))) or 'no memory matches'}")
+    summary = f"{many(len(result), 'hit')} by {', '.join(result.served_by) or 'nothing'}"
     if result.history_tokens:
-        summary += (
-            f"; context {result.tokens} tokens, the whole history {result.history_tokens} ({max(0.0, saved):.0%} saved)"
-        )
+        saved = 1 - result.tokens / result.history_tokens
+        summary += f"; context {result.tokens} tokens, the whole history {result.history_tokens}"
+        summary += f" ({saved:.0%} saved)" if saved >= 0.005 else ""
     out.print(Text(summary, style="dim"))
     if result.hits:
         for reason in result.reasons:
-            out.print(Text(f"note: {safe(reason)}", style="yellow"))
+            out.print(Text(f"note: {safe(in_cli_words(reason))}", style="yellow"))
 
 
 def context(out: Console, result: SearchResult) -> None:
@@ -224,9 +260,12 @@ def explanation(out: Console, e: Explanation) -> None:
     ]
     out.print(table(("stage", "value", "rank", "passed", "note"), rows))
     if e.features:
-        out.print(table(("feature", "value"), [(k, f"{v:.4f}") for k, v in e.features.items()]))
+        adds = {name: f"{share:+.4f}" for name, share in e.shares.items()}
+        out.print(
+            table(("feature", "value", "adds"), [(k, f"{v:.4f}", adds.get(k, "")) for k, v in e.features.items()])
+        )
     for hint in e.would_help:
-        out.print(Text(f"would help: {safe(hint)}"))
+        out.print(Text(f"would help: {safe(in_cli_words(hint))}"))
 
 
 def tree(root: Memory, links: Sequence[Link], nodes: Mapping[str, Memory]) -> Tree:
@@ -240,7 +279,7 @@ def tree(root: Memory, links: Sequence[Link], nodes: Mapping[str, Memory]) -> Tr
         name = f"{e.type}({safe(e.predicate)})" if e.predicate else str(e.type)
         label = Text(f"─{name}→ " if outward else f"←{name}─ ", style="cyan")
         far = nodes.get(other)
-        label.append_text(_node(far) if far is not None else Text(other))
+        label.append_text(_node(far) if far is not None else Text(short_id(other)))
         branch = branches[here].add(label)
         branches.setdefault(other, branch)
     if not links:
@@ -257,7 +296,7 @@ def timeline(out: Console, found: Sequence[Memory]) -> None:
         for m in of_day:
             mark = "│" if m.layer == "trace" else "◆"
             who = f"{safe(m.speaker)}: " if m.speaker else ""
-            line = Text(f"  {m.happened_at:%H:%M} {mark} ")
+            line = Text("  ").append(short_id(m.id), style="dim").append(f"  {m.happened_at:%H:%M} {mark} ")
             line.append(who, style="cyan")
             line.append_text(_with_status(safe(m.text, 4 * _SHORT), m.status))
             out.print(line)
@@ -353,7 +392,7 @@ def _told(hit: Hit) -> Text:
     for fact in hit.facts:
         out.append(f"\n→ {safe(fact.text, _SHORT)}", style="green")
     if hit.also:
-        out.append(f"\n(told {len(hit.also)} more times)", style="dim")
+        out.append(f"\n(told {'once more' if len(hit.also) == 1 else f'{len(hit.also)} more times'})", style="dim")
     return out
 
 
@@ -364,7 +403,7 @@ def _why(hit: Hit) -> str:
 
 def _node(m: Memory) -> Text:
     out = Text(safe(m.text, _SHORT))
-    out.append(f"  {m.kind} {m.id}", style="dim")
+    out.append(f"  {m.kind} {short_id(m.id)}", style="dim")
     return out
 
 

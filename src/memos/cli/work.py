@@ -29,7 +29,7 @@ def finish_or_say(system: MemOS, state: State, expected: int = 1) -> str | None:
 def finish_and_tell(system: MemOS, state: State, *, wait: bool) -> None:
     """The same for commands whose answer has no place for notices: they go to stderr."""
     if wait and (problem := finish_or_say(system, state)) is not None:
-        console(error=True).print(f"memos: note: {problem}")
+        console(error=True).print(f"memos: note: {problem}", soft_wrap=True)
 
 
 def finish(system: MemOS, state: State, expected: int) -> None:

@@ -13,12 +13,26 @@ from memos.memory.model import Kind, Source
 
 
 @dataclass(frozen=True, slots=True)
+class Ending:
+    """What a statement says is over in `slot`: the values of `key` and of its kinds ("black coffee" where `key` is of
+    "coffee"), or whatever is there where `key` is empty.
+
+    `unless`: values that hold these words stay. `if_changed`: only where the statement itself changed what is current.
+    """
+
+    slot: str
+    key: str = ""
+    unless: str = ""
+    if_changed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Statement:
     """A fact stated by a trace: which slot it fills with which value, from when to when.
 
     `slot` is `subject|attribute`, `key` the same with the normalised value: two statements of one key say the same.
-    `single`: the slot holds one value at a time. `ended`: the trace says that this is not (any more) so. `source` is
-    the evidence.
+    `single`: the slot holds one value at a time. `ended`: the trace says that this is not (any more) so. `ends` is
+    what else is over with it. `source` is the evidence.
     """
 
     kind: Kind
@@ -32,6 +46,7 @@ class Statement:
     valid_from: datetime | None = None
     valid_to: datetime | None = None
     ended: bool = False
+    ends: tuple[Ending, ...] = ()
     body: Mapping[str, Any] = field(default_factory=dict)
     tags: tuple[str, ...] = ()
 

@@ -9,15 +9,17 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from memos.memory.ids import new_id
 from memos.memory.model import Edge, EdgeType, Kind, Memory, Status
-from memos.memory.statement import Mention, Statement
+from memos.memory.statement import Ending, Mention, Statement
 from memos.storage.ports import WAS_TRUE, WriteTx
 
 _START = datetime(1, 1, 1, tzinfo=UTC)
 _END = datetime(9999, 12, 31, tzinfo=UTC)
+# "I quit last month" is about the job told of last week: what is said to hold was only then told of.
+_RECENT = timedelta(days=62)
 
 
 @dataclass(slots=True)
@@ -34,22 +36,64 @@ class Outcome:
 def reconcile(tx: WriteTx, trace: Memory, statements: Iterable[Statement], outcome: Outcome) -> None:
     """Bring the statements of one trace into the cube."""
     for statement in statements:
-        known = sorted(tx.find_slot(statement.slot, WAS_TRUE), key=_said)
-        same = [m for m in known if m.body.get("key") == statement.key]
-        since = statement.valid_from or trace.valid_from or _START
-        if statement.ended:
-            at = statement.valid_to or since
-            held = [m for m in same if m.valid_to is None or (m.valid_to > at and not m.body.get("past"))]
-            if not _end(tx, trace, held, at, outcome) and statement.single and not held:
-                _add_past(tx, trace, statement, same, outcome)
-        elif statement.single and statement.valid_to is None and statement.kind is not Kind.EVENT:
-            _place(tx, trace, statement, since, known, outcome)
-        elif (again := _holding(same, since, statement)) is not None:
-            _repeat(tx, trace, again, statement, outcome)
-        elif statement.valid_to is not None and statement.kind is not Kind.EVENT:
+        before = outcome.superseded
+        _bring(tx, trace, statement, outcome)
+        changed = outcome.superseded > before
+        for ending in statement.ends:
+            if changed or not ending.if_changed:
+                _end_others(tx, trace, ending, _until(trace, statement), outcome)
+
+
+def _bring(tx: WriteTx, trace: Memory, statement: Statement, outcome: Outcome) -> None:
+    known = sorted(tx.find_slot(statement.slot, WAS_TRUE), key=_said)
+    same = [m for m in known if m.body.get("key") == statement.key]
+    since = statement.valid_from or trace.valid_from or _START
+    if statement.ended:
+        at = statement.valid_to or since
+        ended = [m for m in known if _is_kind_of(m, statement.key)] if not statement.single else same
+        held = [m for m in ended if _lasts(m, at)]
+        if not _end(tx, trace, held, at, outcome) and statement.single and not held:
             _add_past(tx, trace, statement, same, outcome)
-        else:
-            _add(tx, trace, statement, since, outcome)
+    elif statement.single and statement.valid_to is None and statement.kind is not Kind.EVENT:
+        _place(tx, trace, statement, since, known, outcome)
+    elif (again := _holding(same, since, statement)) is not None:
+        _repeat(tx, trace, again, statement, outcome)
+    elif statement.valid_to is not None and statement.kind is not Kind.EVENT:
+        _add_past(tx, trace, statement, same, outcome)
+    else:
+        _add(tx, trace, statement, since, outcome)
+
+
+def _end_others(tx: WriteTx, trace: Memory, ending: Ending, at: datetime, outcome: Outcome) -> None:
+    """End what a statement says is over beside its own value; never what the same trace says."""
+    over = [
+        m
+        for m in sorted(tx.find_slot(ending.slot, WAS_TRUE), key=_said)
+        if _lasts(m, at)
+        and (not ending.key or _is_kind_of(m, ending.key))
+        and not (ending.unless and ending.unless.casefold() in str(m.body.get("value", "")).casefold())
+        and all(source.memory_id != trace.id for source in m.sources)
+    ]
+    _end(tx, trace, over, at, outcome)
+
+
+def _until(trace: Memory, s: Statement) -> datetime:
+    """When what a statement ends was over."""
+    return (s.valid_to if s.ended else s.valid_from) or trace.valid_from or _START
+
+
+def _lasts(m: Memory, at: datetime) -> bool:
+    return m.valid_to is None or (m.valid_to > at and not m.body.get("past"))
+
+
+def _is_kind_of(m: Memory, key: str) -> bool:
+    """Whether a fact has this key, or says it of a kind: "black coffee" of "coffee". A denial has no kinds."""
+    slot, _, value = key.rpartition("|")
+    held_slot, _, held = str(m.body.get("key", "")).rpartition("|")
+    if held_slot != slot or not held.endswith(value):
+        return False
+    lead = held.removesuffix(value)
+    return not lead or (not lead.startswith("not ") and (lead.endswith(" ") or not value.isascii()))
 
 
 def _holding(same: Sequence[Memory], since: datetime, statement: Statement) -> Memory | None:
@@ -86,10 +130,11 @@ def _end(tx: WriteTx, trace: Memory, current: Sequence[Memory], at: datetime, ou
     """What was true is not any more, unless the message is older than what we know, or tells of an end before its
     beginning. Returns whether anything ended.
     """
-    ended = False
+    ended, told = False, trace.valid_from or _START
     for m in current:
-        if _said(m) <= (trace.valid_from or _START) and (m.valid_from is None or at >= m.valid_from):
-            tx.put(replace(m, status=Status.SUPERSEDED, valid_to=at), "end")
+        recent = m.valid_from is None or at >= m.valid_from or (told >= m.valid_from and m.valid_from - at <= _RECENT)
+        if _said(m) <= told and recent:
+            tx.put(replace(m, status=Status.SUPERSEDED, valid_to=max(at, m.valid_from or at)), "end")
             tx.link(Edge(trace.id, m.id, EdgeType.SUPERSEDES))
             outcome.superseded += 1
             ended = True
@@ -115,7 +160,7 @@ def _place(
     """
     said = trace.valid_from or _START
     stays = sorted(
-        (m for m in known if not m.body.get("past")), key=lambda m: (_first_said(m), m.valid_to or _END, m.id)
+        (m for m in known if not m.body.get("past") and m.body.get("single", True)), key=lambda m: (_first_said(m), m.valid_to or _END, m.id)
     )
     before = next((m for m in reversed(stays) if _first_said(m) <= said), None)
     after = next((m for m in stays if _first_said(m) > said), None)

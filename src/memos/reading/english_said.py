@@ -192,7 +192,7 @@ class Said:
             (start, end),
             (lead, max(end, date_end)),
             subject=subject.key,
-            single=rule.single and subject.shared,
+            single=rule.single and subject.shared and not negated,
             confidence=confidence,
             valid=valid,
             polarity=polarity,

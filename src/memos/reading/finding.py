@@ -17,6 +17,21 @@ _SPACE = re.compile(r"\s+")
 
 
 @dataclass(frozen=True, slots=True)
+class End:
+    """What a finding says is over: `value` in the slot of `attribute` of its subject, or all that is there ("").
+
+    `denied`: it is the denial that is over. `unless`: values that hold these words stay. `if_changed`: only where the
+    finding itself changes what is known.
+    """
+
+    attribute: str
+    value: str = ""
+    denied: bool = False
+    unless: str = ""
+    if_changed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Finding:
     """A statement found in a message, with its evidence.
 
@@ -25,8 +40,8 @@ class Finding:
     words of the message. `single`: the slot (subject, attribute) holds one value at a time. [`start`, `end`) is
     the evidence in `message.text` and contains `value`. `confidence` is in (0, 1]. `valid_from`/`valid_to` say
     when it is true, as far as told; `due` is when a commitment falls. `polarity` is "-" for what is disliked or
-    denied; `negated`: the message denies it; `ended`: it was true and is no longer. `said_by` is the role of the
-    speaker.
+    denied; `negated`: the message denies it; `ended`: it was true and is no longer. `ends` is what else is
+    over with it. `said_by` is the role of the speaker.
     """
 
     kind: Kind
@@ -43,6 +58,7 @@ class Finding:
     polarity: str = "+"
     negated: bool = False
     ended: bool = False
+    ends: tuple[End, ...] = ()
     due: tuple[datetime, datetime] | None = None
     mentions: tuple[Name, ...] = ()
     said_by: str = "user"
@@ -55,8 +71,11 @@ class Finding:
     @property
     def key(self) -> str:
         """Equal for findings that say the same in other words: slot, value and whether it is denied."""
-        denied = "not " if self.negated or self.polarity == "-" else ""
-        return f"{self.slot}|{denied}{normal_value(self.value)}"
+        return self.key_of(self.attribute, self.value, denied=self.negated or self.polarity == "-")
+
+    def key_of(self, attribute: str, value: str, *, denied: bool = False) -> str:
+        """The key of a finding about the same subject."""
+        return f"{normal(self.subject)}|{normal(attribute)}|{'not ' if denied else ''}{normal_value(value)}"
 
 
 def normal(text: str) -> str:

@@ -16,10 +16,10 @@ from memos.errors import InvalidInput
 from memos.memory.message import Message, Part, PartType, ToolCall
 from memos.memory.model import EMPTY
 from memos.memory.time import parse_time
+from memos.reading.foreign import ROLES, in_our_words
 from memos.reading.parts import is_blank, parse_content, text_of, well_formed
 from memos.reading.transcript import name_speakers
 
-_ROLES = frozenset({"user", "assistant", "system", "developer", "tool"})
 _ROLE_ALIASES = {"function": "tool"}
 _KNOWN = frozenset(
     {"role", "content", "name", "chat_time", "message_id", "tool_calls", "tool_call_id", "function_call", "refusal"}
@@ -45,7 +45,7 @@ def parse_messages(input: object, *, now: datetime, zone: str = "UTC", default_r
     """
     if now.tzinfo is None:
         raise InvalidInput("now has no time zone; give an aware datetime, such as datetime.now(UTC)")
-    reader = _Reader(now.astimezone(UTC), zone, _role(default_role, "default_role"))
+    reader = _Reader(now.astimezone(UTC), zone, _role(default_role, "role"))
     if isinstance(input, (str, Mapping, Message)):
         reader.read(input, "messages[0]")
     elif isinstance(input, Iterable) and not isinstance(input, (bytes, bytearray)):
@@ -59,7 +59,8 @@ def parse_messages(input: object, *, now: datetime, zone: str = "UTC", default_r
         why = "; ".join(reader.notices) or "the list is empty"
         raise InvalidInput(f"there is nothing to store ({why}); give at least one message with content")
     messages, notice = name_speakers(reader.messages)
-    return Parsed(messages, (*reader.notices, *([notice] if notice else [])))
+    read = f"fields were read as ours: {', '.join(reader.translated)}" if reader.translated else None
+    return Parsed(messages, (*reader.notices, *(n for n in (read, notice) if n)))
 
 
 class _Reader:
@@ -69,6 +70,7 @@ class _Reader:
         self.now, self.zone, self.role = now, zone, role
         self.messages: list[Message] = []
         self.notices: list[str] = []
+        self.translated: dict[str, None] = {}  # each way once, in order
 
     def read(self, item: object, where: str) -> None:
         if isinstance(item, Message):
@@ -89,6 +91,11 @@ class _Reader:
 
     def _chat(self, item: Mapping[Any, Any], where: str) -> Message:
         raw = "content" not in item and "role" not in item and str(item.get("type")) in _RAW_TYPES
+        if not raw:
+            found = in_our_words(item, self._is_time)
+            item = found.item
+            self.translated.update(dict.fromkeys(found.read))
+            self.notices += [f"{where}: {sentence}" for sentence in found.unread]
         if not raw and "role" not in item and "content" not in item:
             raise InvalidInput(
                 f"{where} has neither 'role' nor 'content'; a chat message is {{'role': 'user', 'content': '…'}}"
@@ -121,6 +128,13 @@ class _Reader:
             info=checked_info(item.get("info"), f"{where}.info"),
         )
 
+    def _is_time(self, value: object) -> bool:
+        try:
+            parse_time(value, default_zone=self.zone, now=self.now)
+        except (InvalidInput, TypeError):
+            return False
+        return True
+
     def _time(self, value: object, where: str) -> tuple[datetime, str, bool]:
         if value is None or value == "":
             return self.now, self.zone, False
@@ -133,8 +147,8 @@ class _Reader:
 
 def _role(value: object, where: str) -> str:
     role = _ROLE_ALIASES.get(value, value) if isinstance(value, str) else ""
-    if role not in _ROLES:
-        raise InvalidInput(f"{where} is {value!r}; roles are {', '.join(sorted(_ROLES))}")
+    if role not in ROLES:
+        raise InvalidInput(f"{where} is {value!r}; roles are {', '.join(sorted(ROLES))}")
     return role
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from memos.memory.model import Kind, Memory
-from memos.memory.statement import Mention, Reading, Statement
+from memos.memory.statement import Ending, Mention, Reading, Statement
 from memos.reading.finding import Finding
 from memos.reading.rules import read_message
 from memos.reading.traces import source_of, to_message
@@ -47,7 +47,7 @@ def _statement(found: Finding, trace: Memory) -> Statement:
     return Statement(
         kind=found.kind,
         text=found.text,
-        slot=f"{found.subject.casefold()}|{found.attribute.casefold()}",
+        slot=_slot(found, found.attribute),
         key=found.key,
         value=found.value,
         single=found.single,
@@ -56,9 +56,24 @@ def _statement(found: Finding, trace: Memory) -> Statement:
         valid_from=found.valid_from,
         valid_to=found.valid_to,
         ended=found.ended,
+        ends=tuple(_endings(found)),
         body=body,
         tags=(found.attribute,),
     )
+
+
+def _slot(found: Finding, attribute: str) -> str:
+    return f"{found.subject.casefold()}|{attribute.casefold()}"
+
+
+def _endings(found: Finding) -> Iterator[Ending]:
+    """What is over with a finding: what it says itself, and the contrary of what it states."""
+    for end in found.ends:
+        key = found.key_of(end.attribute, end.value, denied=end.denied) if end.value else ""
+        yield Ending(_slot(found, end.attribute), key, end.unless, end.if_changed)
+    if not found.ended and found.valid_to is None and found.kind in (Kind.PROFILE, Kind.PREFERENCE, Kind.FACT):
+        denied = found.negated or found.polarity == "-"
+        yield Ending(_slot(found, found.attribute), found.key_of(found.attribute, found.value, denied=not denied))
 
 
 def _mentions(found: Finding) -> list[Mention]:

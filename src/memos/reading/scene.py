@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from memos.memory.message import Message
 from memos.memory.model import Kind
-from memos.reading.finding import Finding
+from memos.reading.finding import End, Finding
 from memos.text.dates import DateMention, find_dates
 from memos.text.names import Name, find_names
 
@@ -60,6 +60,7 @@ class Scene:
         polarity: str = "+",
         negated: bool = False,
         ended: bool = False,
+        ends: tuple[End, ...] = (),
         due: tuple[datetime, datetime] | None = None,
     ) -> Finding:
         """A finding with its evidence widened to hold the value, in the words of the message."""
@@ -79,6 +80,7 @@ class Scene:
             polarity=polarity,
             negated=negated,
             ended=ended,
+            ends=ends,
             due=due,
             mentions=tuple(_within(self.names, start, end)),
             said_by=self.message.role,

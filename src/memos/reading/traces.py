@@ -16,7 +16,7 @@ from memos.memory.message import Message
 from memos.memory.model import EMPTY, TRUST_OF, Kind, Memory, Origin, Source
 from memos.reading.hygiene import strip_injected
 from memos.text.analysis import passages
-from memos.text.document import TermRow, term_row
+from memos.text.document import TermRow, term_row, without_injected
 
 PART_CHARS = 1_200  # characters of one part of a long message
 WHOLE_CHARS = 1_600  # messages up to this length stay in one piece
@@ -144,7 +144,7 @@ def to_message(memory: Memory) -> Message:
     assert memory.valid_from is not None
     return Message(
         role=memory.role or "user",
-        text=_without_injected(memory),
+        text=without_injected(memory.text, memory.body.get("injected", ())),
         time=memory.valid_from,
         zone=str(memory.body.get("zone", "UTC")),
         time_given=bool(memory.body.get("time_given", True)),
@@ -154,23 +154,14 @@ def to_message(memory: Memory) -> Message:
 
 
 def with_injected(memory: Memory, spans: Sequence[tuple[int, int]]) -> Memory:
-    """The memory with note of the parts of its text that are recalled memories which came back in: kept and found as they are,
-    but never learned from.
+    """The memory with note of the parts of its text that are recalled memories which came back in: kept as they are, but
+    neither searched nor learned from.
     """
     inside = [[start, end] for start, end in spans if start < end]
     if not inside and "injected" not in memory.body:
         return memory
     rest = {key: value for key, value in memory.body.items() if key != "injected"}
     return replace(memory, body={**rest, "injected": inside} if inside else rest or EMPTY)
-
-
-def _without_injected(memory: Memory) -> str:
-    """The text with what was injected blanked out at the same length (a part of a long message does not show where a
-    block began)."""
-    text = memory.text
-    for start, end in memory.body.get("injected", ()):
-        text = text[:start] + "\n" * (min(end, len(text)) - start) + text[end:]
-    return text
 
 
 def source_of(memory: Memory, start: int | None = None, end: int | None = None) -> Source:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from memos.recall.recipe import ENOUGH, Recipe
 from memos.recall.understand import Question
 from memos.storage.ports import Pool
+from memos.text.analysis import is_identifier
 
 F32 = NDArray[np.float32]
 _LEAST_SPREAD = 0.05  # of cosines above the mean: less than this is noise, however it is stretched
@@ -43,7 +44,7 @@ def attainable(question: Question, recipe: Recipe) -> float:
     """The sum a very good answer to this question reaches: what scores are measured against."""
     speaker = recipe.weights["speaker"] * max(question.speakers.values(), default=0.0)
     date = recipe.weights["date"] if question.spans else 0.0
-    exact = recipe.weights["exact"] if any(t.startswith("=") for t in question.terms) else 0.0
+    exact = recipe.weights["exact"] if any(map(is_identifier, question.terms)) else 0.0
     recent = recipe.weights["recent"] if question.asks_now else 0.0
     return recipe.attainable + speaker + date + exact + recent
 

@@ -64,15 +64,18 @@ def understand(
     named = _people_named(text, speakers)
     dates = find_dates(text, now=now, zone=zone)
     meaning = _without(text, [(a, b) for a, b, _ in named])
-    rest = _without(text, [(a, b) for a, b, _ in named] + [(d.start, d.end) for d in dates if not d.relative])
+    absolute = [(d.start, d.end) for d in dates if not d.relative]
+    rest = _without(text, [(a, b) for a, b, _ in named] + absolute)
     content = (
         analyze(_CJK_FUNCTION.sub(" ", rest), query=True).content_terms() or analyze(rest, query=True).content_terms()
     )
-    terms = list(dict.fromkeys(content or analyze(text, query=True).terms))
+    terms = dict.fromkeys(content or analyze(text, query=True).terms, 1.0)
+    for start, end in absolute:  # a date is mostly when something was said, seldom what was said
+        terms |= {t: DATE_WORDS for t in analyze(text[start:end], query=True).content_terms() if t not in terms}
     return Question(
         text=text,
         meaning=_core(meaning or text),
-        terms=dict.fromkeys(terms, 1.0),
+        terms=terms,
         speakers=_wanted(text, named) or _first_person(text, speakers),
         spans=_spans(text, dates, years),
         asks_name=bool(_ASKS_NAME.search(text)),
@@ -81,6 +84,7 @@ def understand(
     )
 
 
+DATE_WORDS = 0.3  # weight of the words of a date beside the other words
 MEANING_CHARS = 400  # of a question that are embedded; the words of all of it are searched
 
 

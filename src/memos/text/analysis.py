@@ -17,7 +17,7 @@ from memos.text.spans import passages, sentences
 from memos.text.stem import stem_cyrillic, stem_english
 from memos.text.stopwords import FRAME, STOP
 
-__all__ = ["FRAME_WORDS", "Analysis", "analyze", "content_terms", "is_stop", "passages", "sentences"]
+__all__ = ["FRAME_WORDS", "Analysis", "analyze", "content_terms", "is_identifier", "is_stop", "passages", "sentences"]
 
 MAX_TERM = 64
 _MEMO_LIMIT = 50_000
@@ -52,6 +52,11 @@ def analyze(text: str, *, query: bool = False) -> Analysis:
 def is_stop(term: str) -> bool:
     """Whether a term is a stop word of any supported language. Identifiers (``=…``) never are."""
     return term in STOP
+
+
+def is_identifier(term: str) -> bool:
+    """Whether a term is a code, number or path kept whole ("=e-7731", "=db_main"), not just a word with a hyphen."""
+    return term.startswith("=") and any(c.isdigit() or c in "_/@.\\" for c in term)
 
 
 def content_terms(terms: Iterable[str]) -> list[str]:

@@ -6,6 +6,7 @@ The traits are decided when the memory is written and cost nothing at query time
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache
@@ -39,15 +40,24 @@ class TermRow:
 
 def term_row(memory: Memory) -> TermRow:
     """The searchable form of a memory: content terms of title and text (all terms where there is no content word)."""
-    said = own_words(memory.text, memory.speaker)
+    said = own_words(memory.text, memory.speaker, memory.body.get("injected", ()))
     text = f"{memory.title}\n{said}" if memory.title else said
     return TermRow(index_terms(text), _beside(memory), traits(said, memory.speaker))
 
 
-def own_words(text: str, speaker: str | None) -> str:
-    """The text without a leading "Name: " that only repeats its speaker."""
+def own_words(text: str, speaker: str | None, injected: Sequence[Sequence[int]] = ()) -> str:
+    """What the speaker said: without a leading "Name: " that only repeats who speaks, and without what was injected (recalled
+    memories that came back inside a message must not be found again as news)."""
+    text = without_injected(text, injected)
     if speaker and text.startswith(speaker) and text[len(speaker) : len(speaker) + 1] in (":", "："):
         return text[len(speaker) + 1 :].lstrip() or text
+    return text
+
+
+def without_injected(text: str, spans: Sequence[Sequence[int]]) -> str:
+    """The text with these spans blanked out at the same length."""
+    for start, end in spans:
+        text = text[:start] + "\n" * (min(end, len(text)) - start) + text[end:]
     return text
 
 

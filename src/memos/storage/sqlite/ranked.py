@@ -21,6 +21,7 @@ from memos.storage.resident.gather import Resolved, Span, gather, rarity_of
 from memos.storage.resident.index import ResidentIndex, traits
 from memos.storage.sqlite import reads, terms
 from memos.storage.sqlite.feed import Feed
+from memos.text.analysis import is_identifier
 
 log = structlog.get_logger(__name__)
 
@@ -155,7 +156,7 @@ def _resolve(db: apsw.Connection, index: ResidentIndex, probe: Probe) -> Resolve
         probe=probe,
         terms={numbers[w]: weight for w, weight in weights.items() if w in numbers},
         full=full,
-        exact=tuple(numbers[w] for w in weights if w.startswith("=") and w in numbers),
+        exact=tuple(numbers[w] for w in weights if is_identifier(w) and w in numbers),
         spans=tuple(Span(to_micros(w.start), to_micros(w.end), w.weight) for w in probe.spans),
         force=tuple(d for t in reads.text_ids(db, probe.force) if (d := index.document(t)) >= 0),
     )

@@ -280,19 +280,23 @@ def pending_vectors(db: apsw.Connection, model: str, after: int, limit: int) -> 
     to exact matching.
     """
     sql = (
-        f"SELECT x.t, x.text, x.speaker, CASE WHEN x.layer='trace' THEN (SELECT m.n FROM memories m WHERE {_BEFORE}) END "
+        f"SELECT x.t, x.text, x.speaker, json_extract(x.body, '$.injected'), CASE WHEN x.layer='trace' THEN (SELECT m.n FROM memories m WHERE {_BEFORE}) END "
         f"{_UNEMBEDDED} ORDER BY x.n LIMIT ?"
     )
     found: list[Any] = db.execute(sql, (after, model, limit)).fetchall()
     out = []
-    for t, text, speaker, before in found:
+    for t, text, speaker, injected, before in found:
         context = ""
         if before is not None:
-            row: Any = db.execute("SELECT text, speaker FROM memories WHERE n=?", (before,)).fetchone()
-            said, who = row
-            context = own_words(said, who)[-_CONTEXT_CHARS:] + "\n"
-        out.append(Pending(t, context + own_words(text, speaker)))
+            sql = "SELECT text, speaker, json_extract(body, '$.injected') FROM memories WHERE n=?"
+            row: Any = db.execute(sql, (before,)).fetchone()
+            context = _said(*row)[-_CONTEXT_CHARS:] + "\n"
+        out.append(Pending(t, context + _said(text, speaker, injected)))
     return out
+
+
+def _said(text: str, speaker: str | None, injected: str | None) -> str:
+    return own_words(text, speaker, json.loads(injected) if injected else ()).strip()
 
 
 def count_pending_vectors(db: apsw.Connection, model: str, after: int) -> int:
