@@ -13,7 +13,7 @@ import structlog
 
 from memos.cubes.pool import CubePool
 from memos.errors import MemosError, ModelError, NotFound
-from memos.models.embed import Embedder, sound
+from memos.models.embed import Embedder
 from memos.models.factory import make_embedder
 from memos.organize.digest import digest
 from memos.reading.read import read_trace
@@ -150,9 +150,7 @@ class Background:
             model = self._embedder.model_id
             while batch := await store.pending_vectors(model, EMBED_BATCH):
                 await self._let_searches_pass()
-                vectors = sound(
-                    await self._embedder.embed([p.text for p in batch], purpose="document"), len(batch), model
-                )
+                vectors = await self._embedder.embed([p.text for p in batch], purpose="document")
                 items = [(p.text_id, vector) for p, vector in zip(batch, vectors, strict=True)]
                 await store.write(lambda tx, items=items: tx.put_vectors(model, items), Change(actor="embed"))  # type: ignore[misc]
             key = str(store.path)

@@ -26,6 +26,7 @@ from memos.memory.number import share
 from memos.memory.time import parse_time, utcnow
 from memos.models.embed import Embedder
 from memos.models.factory import make_embedder, make_reranker
+from memos.models.given import GivenEmbedder, GivenReranker
 from memos.models.rerank import Reranker
 from memos.organize.forget import Selection, retract, retract_derived, select, undo
 from memos.reading.hygiene import strip_injected
@@ -77,8 +78,8 @@ class AsyncMemOS:
         ):
             raise InvalidInput("give either settings or single options, not both")
         self.settings = base
-        self._given_embedder = None if isinstance(embedder, str) else embedder
-        self._given_reranker = None if isinstance(reranker, str) else reranker
+        self._given_embedder = None if embedder is None or isinstance(embedder, str) else GivenEmbedder(embedder)
+        self._given_reranker = None if reranker is None or isinstance(reranker, str) else GivenReranker(reranker)
         self._started: _Parts | None = None
         self._closed = False
 

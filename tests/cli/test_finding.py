@@ -31,6 +31,23 @@ def test_search_shows_score_date_speaker_and_text(memos: Memos) -> None:
     assert 0 < float(line.split()[0]) <= 1
 
 
+def test_search_tells_what_is_saved_only_when_something_is(memos: Memos, answer: Answer) -> None:
+    answer("add", "The lake froze")
+    shown = memos("search", "lake").stdout
+    assert "the whole history" in shown and "saved" not in shown
+    for n in range(40):
+        answer("add", f"Nothing of interest happened in the town on day {n}, and nobody said otherwise", "--no-wait")
+    assert "% saved)" in memos("search", "lake", "--limit", "1").stdout
+
+
+def test_only_repetitions_count_as_told_again(memos: Memos, answer: Answer) -> None:
+    answer("add", "My cat Rex loves tuna", "--session", "a")
+    assert "told" not in memos("search", "what does Rex love?").stdout
+    for session in ("b", "c"):
+        answer("add", "My cat Rex loves tuna", "--session", session)
+    assert "(told 2 more times)" in memos("search", "what does Rex love?").stdout
+
+
 @pytest.mark.usefixtures("chat")
 def test_search_explains_each_hit(memos: Memos) -> None:
     assert "lexical +" in memos("search", "cat rain", "--explain").stdout
@@ -103,6 +120,7 @@ def test_timeline_of_a_session_is_in_order_and_by_day(memos: Memos, answer: Answ
     assert {m["session"] for m in answer("timeline", "-s", "move")} == {"move"}
     assert "entirely" in memos("timeline").stdout
     assert "no memory of session" in memos("timeline", "-s", "none", code=1).stderr
+    assert "did you mean 'move'?" in memos("timeline", "-s", "mvoe", code=1).stderr
 
 
 def test_timeline_and_tree_follow_entities(memos: Memos, home: Path) -> None:
@@ -111,6 +129,7 @@ def test_timeline_and_tree_follow_entities(memos: Memos, home: Path) -> None:
     assert "Rex sleeps" in shown
     assert "unrelated" not in shown
     assert "Rex sleeps" in memos("timeline", "--entity", ids["Rex"]).stdout
+    assert "Rex sleeps" in memos("timeline", "--entity", ids["Rex"][-8:]).stdout
     assert "no entity named" in memos("timeline", "--entity", "Nobody", code=1).stderr
     tree = memos("neighbors", ids["fact"], "--depth", "2").stdout
     assert tree.index("Rex likes sleep") < tree.index("─DERIVED_FROM→") < tree.index("─MENTIONS→")

@@ -255,3 +255,95 @@ def test_every_message_is_kept_or_named(items: list[dict[str, Any]]) -> None:
 def test_any_shape_is_understood_or_a_typed_error(value: Any) -> None:
     with suppress(InvalidInput):
         parse(value)
+
+
+# -- in the words of other libraries ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("field", ["text", "message"])
+def test_content_by_another_name_is_content(field: str) -> None:
+    parsed = parse({"role": "assistant", field: "hello"})
+    assert [(m.role, m.text) for m in parsed.messages] == [("assistant", "hello")]
+    assert parsed.notices == (f"fields were read as ours: {field} as content",)
+    assert one({"role": "user", field: [{"type": "text", "text": "a part"}]}).text == "a part"
+    assert one({field: "hello"}).role == "user"
+    assert one({"role": "user", "content": "ours", field: "theirs"}).text == "ours"
+
+
+@pytest.mark.parametrize("field", ["timestamp", "created_at", "time", "date"])
+@pytest.mark.parametrize(
+    "value",
+    ["2024-05-08T10:20:00Z", 1_715_163_600, 1_715_163_600_000, "1715163600", "1715163600.0",
+     datetime(2024, 5, 8, 10, 20, tzinfo=UTC)],
+)  # fmt: skip
+def test_a_time_by_another_name_is_the_time(field: str, value: Any) -> None:
+    message = one({"role": "user", "content": "x", field: value})
+    assert (message.time, message.time_given) == (datetime(2024, 5, 8, 10, 20, tzinfo=UTC), True)
+
+
+def test_our_time_wins_and_the_other_is_named() -> None:
+    parsed = parse({"role": "user", "content": "x", "chat_time": "2024-05-08", "timestamp": 5})
+    assert parsed.messages[0].time == datetime(2024, 5, 8, tzinfo=UTC)
+    assert parsed.notices == ("messages[0]: unknown fields ignored: timestamp",)
+
+
+def test_a_date_and_a_time_beside_each_other_are_one() -> None:
+    parsed = parse({"role": "user", "content": "x", "date": "2024-05-08", "time": "10:20"})
+    assert parsed.messages[0].time == datetime(2024, 5, 8, 10, 20, tzinfo=UTC)
+    assert parsed.notices == ("fields were read as ours: date and time as chat_time",)
+
+
+@pytest.mark.parametrize("value", ["teatime", 12.5, 0, {"a": 1}, True, float("nan"), "99"])
+def test_a_foreign_time_that_cannot_be_read_is_named_and_stops_nothing(value: Any) -> None:
+    parsed = parse({"role": "user", "content": "x", "time": value})
+    assert (parsed.messages[0].time, parsed.messages[0].time_given) == (NOW, False)
+    assert "time of arrival" in parsed.notices[0]
+
+
+def test_id_and_speaker_by_other_names() -> None:
+    message = one({"content": "x", "id": 7, "speaker": "Ann"})
+    assert (message.message_id, message.name, message.role) == ("7", "Ann", "user")
+    for field in ("speaker", "author", "sender"):
+        assert one({"role": "user", "content": "x", field: "Ann"}).name == "Ann"
+        message = one({"content": "x", field: "assistant"})  # it says the role
+        assert (message.role, message.name) == ("assistant", None)
+        message = one({"role": "user", "content": "x", field: "user"})
+        assert (message.role, message.name) == ("user", None)
+    message = one({"content": "x", "id": "theirs", "message_id": "ours", "name": "Bo", "author": "Ann"})
+    assert (message.message_id, message.name) == ("ours", "Bo")
+
+
+def test_roles_by_other_names() -> None:
+    parsed = parse(
+        [{"type": "human", "content": "a"}, {"type": "ai", "content": "b"}, {"role": "model", "content": "c"}]
+    )
+    assert [m.role for m in parsed.messages] == ["user", "assistant", "assistant"]
+    assert parsed.notices == (
+        "fields were read as ours: type 'human' as role 'user', type 'ai' as role 'assistant', "
+        "role 'model' as role 'assistant'",
+    )
+
+
+def test_a_message_in_an_envelope_is_taken_out() -> None:
+    message = one({"type": "user", "timestamp": "2024-05-08", "message": {"role": "user", "content": "hello"}})
+    assert (message.role, message.text, message.time.day) == ("user", "hello", 8)
+
+
+def test_one_notice_says_it_for_the_whole_call() -> None:
+    parsed = parse([{"role": "user", "text": str(n), "timestamp": 1_715_163_600 + n} for n in range(50)])
+    assert len(parsed.messages) == 50
+    assert parsed.notices == ("fields were read as ours: text as content, timestamp as chat_time",)
+
+
+@given(
+    st.dictionaries(
+        st.sampled_from(["role", "content", "text", "message", "type", "time", "date", "timestamp", "id", "author"]),
+        st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=6) | st.sampled_from(["ai", "user"])
+        | st.lists(st.text(max_size=3), max_size=2) | st.dictionaries(st.sampled_from(["content", "role"]), st.text(max_size=3)),
+        max_size=6,
+    )
+)  # fmt: skip
+def test_no_mixture_of_words_breaks_the_reader(item: dict[str, Any]) -> None:
+    with suppress(InvalidInput):
+        (message,) = parse(item).messages
+        assert message.text

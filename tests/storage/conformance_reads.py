@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -62,6 +63,19 @@ class Reads:
         assert await store.get([]) == []
         with pytest.raises(InvalidInput):
             await store.get(["not-an-id"])
+
+    async def test_ids_are_found_by_their_beginning_or_end(self, store: CubeStore) -> None:
+        ids = [f"01a22a82-4e41-70a5-ae4d-{end}" for end in ("01a22a82cc3d", "aaaaaaaaaa4d", "bbbbbbbbbb3d")]
+        await add(store, *(replace(trace("x"), id=id, status=s) for id, s in zip(ids, Status, strict=False)))
+        await update(store, (await store.get([ids[0]], EVERYTHING))[0], text="a second version")
+        assert await store.find_ids("01a22a82") == ids
+        assert await store.find_ids("01a22a824") == ids
+        assert await store.find_ids("01a22a82", limit=2) == ids[:2]
+        assert await store.find_ids("aa4d") == [ids[1]]
+        assert await store.find_ids("3d") == [ids[0], ids[2]]
+        assert await store.find_ids(ids[2].replace("-", "")) == [ids[2]]
+        for nothing in ("", "%", "_", "99", "xyz", "A" * 4, "0" * 33):
+            assert await store.find_ids(nothing) == []
 
     async def test_only_active_memories_are_visible_unless_asked(self, store: CubeStore) -> None:
         await add(store, *(trace(s.value, status=s) for s in Status))

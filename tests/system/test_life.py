@@ -285,3 +285,15 @@ def test_the_home_holds_nothing_named_by_users(home: Path) -> None:
         memos.create_cube("Lieblingskubus", user="Anneliese")
     assert not [f for f in home.rglob("*") if any(w in f.name for w in ("Anneliese", "Geheim", "Lieblingskubus"))]
     assert json.dumps([f.name for f in home.rglob("*")]).isascii()
+
+
+@pytest.mark.parametrize(
+    ("verb", "word", "ours"),
+    [("add", "user_id", "user="), ("search", "top_k", "limit="), ("list", "filters", "filter=")],
+)
+def test_an_argument_of_another_library_is_answered_with_ours(home: Path, verb: str, word: str, ours: str) -> None:
+    with (
+        MemOS(home, embedder="none") as memos,
+        pytest.raises(TypeError, match=rf"^MemOS\.{verb}\(\).*did you mean {ours}\?"),
+    ):
+        getattr(memos, verb)(*([] if verb == "list" else ["x"]), **{word: "a"})

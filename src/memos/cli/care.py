@@ -11,12 +11,12 @@ from memos.cli.state import print_all, quiet_logs, state_of
 
 def stats(ctx: typer.Context) -> None:
     """Counts, sizes and waiting work of a cube."""
-    from memos.cli import render
+    from memos.cli import render_care
 
     state = state_of(ctx)
     with state.system() as system:
         found = system.stats(**state.where)
-    state.answer(found, print_all(render.stats(found)))
+    state.answer(found, print_all(render_care.stats(found)))
 
 
 def flush(ctx: typer.Context) -> None:
@@ -41,13 +41,13 @@ def doctor(
     """Check all cubes of the data folder: damage, orphans, waiting work, disk, versions. Exit code 1 when there are
     problems.
     """
-    from memos.cli import render
+    from memos.cli import render_care
     from memos.cli.doctor import examine
 
     state = state_of(ctx)
     quiet_logs()
     found = examine(state.settings(), vacuum=vacuum)
-    state.answer(found, lambda out: render.diagnosis(out, found))
+    state.answer(found, lambda out: render_care.diagnosis(out, found))
     if not found.healthy:
         raise typer.Exit(1)
 

@@ -16,12 +16,12 @@ Name = Annotated[str, typer.Argument(help="Name of the cube.")]
 @app.command("list")
 def list_cubes(ctx: typer.Context) -> None:
     """The cubes you own or were granted."""
-    from memos.cli import render
+    from memos.cli import render_care
 
     state = state_of(ctx)
     with state.system() as system:
         found = system.list_cubes(user=state.user)
-    state.answer(found, print_all(render.cubes(found)))
+    state.answer(found, print_all(render_care.cubes(found)))
 
 
 @app.command("create")
@@ -43,16 +43,17 @@ def delete(
 ) -> None:
     """Delete a cube with everything in it."""
     from memos.cli.memories import confirm
+    from memos.cli.render import many
 
     state = state_of(ctx)
     with state.system() as system:
         count = system.stats(user=state.user, cube=name).store.memories
         if not yes:
-            confirm(f"Delete cube {name!r} with its {count} memories for good?", state)
+            confirm(f"Delete cube {name!r} with its {many(count, 'memory')} for good?", state)
         freed = system.delete_cube(name, user=state.user)
     state.answer(
         {"cube": name, "memories": count, "bytes_freed": freed},
-        print_all(f"deleted cube {name!r}: {count} memories, {freed} bytes freed"),
+        print_all(f"deleted cube {name!r}: {many(count, 'memory')}, {freed} bytes freed"),
     )
 
 
@@ -87,12 +88,12 @@ def export_cube(
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file if it exists.")] = False,
 ) -> None:
     """Write a cube, with all history and vectors, to one portable file."""
-    from memos.cli import render
+    from memos.cli import render_care
 
     state = state_of(ctx)
     with state.system() as system:
         report = system.export_cube(path, overwrite=overwrite, **state.where)
-    state.answer(report, print_all(render.archived("wrote", report, path)))
+    state.answer(report, print_all(render_care.archived("wrote", report, path)))
 
 
 def import_cube(
@@ -101,9 +102,9 @@ def import_cube(
     name: Annotated[str, typer.Argument(help="Name of the new cube.")],
 ) -> None:
     """Make a new cube of an archive. The file is checked whole before anything is created."""
-    from memos.cli import render
+    from memos.cli import render_care
 
     state = state_of(ctx)
     with state.system() as system:
         report = system.import_cube(path, name, user=state.user)
-    state.answer(report, print_all(render.archived("imported", report, path)))
+    state.answer(report, print_all(render_care.archived("imported", report, path)))

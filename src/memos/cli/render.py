@@ -8,7 +8,6 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from itertools import groupby
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.console import Console, Group, RenderableType
@@ -20,13 +19,11 @@ from memos.cli.lookup import short_id
 from memos.cli.wording import in_cli_words
 
 if TYPE_CHECKING:
-    from memos.cli.doctor import Diagnosis
     from memos.cli.memories import Listing
-    from memos.cubes.archive import Report
     from memos.memory.hit import Explanation, Hit, SearchResult
     from memos.memory.model import Memory, Version
-    from memos.results import AddResult, DeleteResult, Stats
-    from memos.storage.ports import CubeInfo, Link
+    from memos.results import AddResult, DeleteResult
+    from memos.storage.ports import Link
 
 _SHORT = 100
 _WHOLE = ("id", "score")  # columns whose cells are never broken
@@ -302,86 +299,6 @@ def timeline(out: Console, found: Sequence[Memory]) -> None:
             out.print(line)
 
 
-# -- the rest --------------------------------------------------------------------------------------------------
-
-
-def cubes(found: Sequence[CubeInfo]) -> Table | str:
-    """A table of cubes."""
-    if not found:
-        return "no cubes yet"
-    rows = [(c.name, c.owner, when(c.created_at), ", ".join(f"{u}: {g}" for u, g in c.grants.items())) for c in found]
-    return table(("name", "owner", "created", "shared with"), rows)
-
-
-def archived(what: str, report: Report, path: Path) -> Table:
-    """The report of an export or import."""
-    return pairs(
-        (
-            (what, str(path)),
-            ("cube", report.cube),
-            ("memories", f"{report.memories} ({report.versions} versions)"),
-            ("edges", report.edges),
-            ("vectors", report.vectors),
-            ("size", size(report.bytes)),
-            ("sha256", report.sha256),
-        )
-    )
-
-
-def stats(found: Stats) -> Table:
-    """Counts of a cube."""
-    store = found.store
-    return pairs(
-        (
-            ("cube", found.cube),
-            ("memories", f"{store.memories} ({store.versions} versions)"),
-            ("kinds", _counts(store.by_kind)),
-            ("status", _counts(store.by_status)),
-            ("edges", store.edges),
-            ("vectors", _counts(store.vectors) or "none"),
-            ("embedder", found.embedder or "none"),
-            ("waiting", _counts({k: n for k, n in found.waiting.items() if n}) or "nothing"),
-            ("disk", f"{size(store.disk_bytes)} ({found.bytes_per_memory:,.0f} bytes per memory)"),
-        )
-    )
-
-
-def diagnosis(out: Console, found: Diagnosis) -> None:
-    """What the doctor says."""
-    out.print(pairs((("home", found.home), ("embedder", found.embedder), ("versions", _counts(found.versions)))))
-    if found.cubes:
-        rows = [
-            (
-                c.name,
-                c.owner,
-                c.memories,
-                c.edges,
-                sum(c.vectors.values()),
-                _counts(c.waiting),
-                size(c.disk_bytes),
-                size(c.log_bytes),
-                c.schema,
-            )
-            for c in found.cubes
-        ]
-        out.print(table(("cube", "owner", "memories", "edges", "vectors", "waiting", "disk", "log", "schema"), rows))
-    for note in found.notes:
-        out.print(Text(f"note: {safe(note)}"))
-    for problem in (*found.problems, *(f"cube {c.name}: {p}" for c in found.cubes for p in c.problems)):
-        out.print(Text(f"problem: {safe(problem)}", style="red"))
-    out.print("no problems" if found.healthy else Text("there are problems", style="bold red"))
-
-
-def size(count: int) -> str:
-    """Bytes for people."""
-    value = float(count)
-    for unit in ("B", "kB", "MB"):
-        if value < 1000:
-            return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"
-        value /= 1000
-    return f"{value:.1f} GB"
-
-
 def _told(hit: Hit) -> Text:
     """A hit's text with its facts and marks."""
     out = Text(safe(hit.text, 4 * _SHORT))
@@ -418,7 +335,3 @@ def _span(start: datetime | None, end: datetime | None) -> str:
     if start is None and end is None:
         return ""
     return f"{when(start) or '…'} – {when(end) or 'now'}"
-
-
-def _counts(found: Mapping[str, object]) -> str:
-    return ", ".join(f"{name} {count}" for name, count in found.items())

@@ -16,6 +16,7 @@ _TABLE = tuple(
         (r"from add\(\) or search\(\)", "as `memos list` and `memos search` show them"),
         (r"use list\(\) to read memories without a question", "`memos list` reads memories without a question"),
         (r"page with list\(\) for more", "`memos list --limit … --cursor …` goes through all"),
+        (r"go on with cursor for more", "go on with --cursor for more"),
         (r"not one that list\(\) returned", "not one that `memos list` printed"),
         (r"by exactly one of ids, filter, session, everything=True", "by exactly one of IDs, --filter, --session, --everything"),
         (r"give text, tags, info, importance, valid_from or", "give --text, --tag, --info, --importance, --valid-from or"),

@@ -17,12 +17,14 @@ class Ending:
     """What a statement says is over in `slot`: the values of `key` and of its kinds ("black coffee" where `key` is of
     "coffee"), or whatever is there where `key` is empty.
 
-    `unless`: values that hold these words stay. `if_changed`: only where the statement itself changed what is current.
+    `unless`: values that hold these words stay. `only`: just facts told with this word. `if_changed`: only where the
+    statement itself changed what is current.
     """
 
     slot: str
     key: str = ""
     unless: str = ""
+    only: str = ""
     if_changed: bool = False
 
 

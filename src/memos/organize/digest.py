@@ -6,7 +6,7 @@ A crash between the steps loses nothing: the mark is still there, and a change w
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import structlog
@@ -44,18 +44,24 @@ async def digest(store: CubeStore, reader: Reader, *, limit: int = BATCH) -> Dig
         return Digested(0, 0, False)
     traces = {m.id: m for m in await store.get([t.id for t in now], View(statuses=ANY_STATUS))}
     before = await store.preceding([t.id for t in now], 2)
-    readings: list[tuple[Memory, Reading | str]] = []
-    for mark in now:
-        trace = traces.get(mark.id)
-        if trace is None:
-            continue
-        try:
-            readings.append((trace, reader(trace, before.get(trace.id, ()))))
-        except _UNREADABLE as e:
-            log.warning("read_failed", memory=trace.id, error=type(e).__name__)
-            readings.append((trace, f"{type(e).__name__}: {e}"))
+    found = [traces[mark.id] for mark in now if mark.id in traces]
+    readings = await asyncio.to_thread(_read, reader, found, before)  # beside the event loop: searches go on meanwhile
     done = await asyncio.gather(*(_one(store, trace, reading) for trace, reading in readings))
     return Digested(sum(done), len(done) - sum(done), len(marks) > limit)
+
+
+def _read(
+    reader: Reader, traces: Sequence[Memory], before: Mapping[str, Sequence[Memory]]
+) -> list[tuple[Memory, Reading | str]]:
+    """What the reader finds in each trace, or why it could not read it."""
+    out: list[tuple[Memory, Reading | str]] = []
+    for trace in traces:
+        try:
+            out.append((trace, reader(trace, before.get(trace.id, ()))))
+        except _UNREADABLE as e:
+            log.warning("read_failed", memory=trace.id, error=type(e).__name__)
+            out.append((trace, f"{type(e).__name__}: {e}"))
+    return out
 
 
 async def _one(store: CubeStore, trace: Memory, reading: Reading | str) -> bool:

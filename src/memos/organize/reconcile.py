@@ -7,6 +7,7 @@ supersede older ones by the time they were *true*, so late-arriving old news nev
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -71,10 +72,17 @@ def _end_others(tx: WriteTx, trace: Memory, ending: Ending, at: datetime, outcom
         for m in sorted(tx.find_slot(ending.slot, WAS_TRUE), key=_said)
         if _lasts(m, at)
         and (not ending.key or _is_kind_of(m, ending.key))
-        and not (ending.unless and ending.unless.casefold() in str(m.body.get("value", "")).casefold())
+        and not (ending.unless and _holds(str(m.body.get("value", "")), ending.unless))
+        and (not ending.only or _holds(m.text, ending.only))
         and all(source.memory_id != trace.id for source in m.sources)
     ]
     _end(tx, trace, over, at, outcome)
+
+
+def _holds(text: str, words: str) -> bool:
+    """Whether `text` has `words`, from one end of a word to another where they are written apart."""
+    edge = r"\b" if words.isascii() else ""
+    return re.search(rf"{edge}{re.escape(words)}{edge}", text, re.IGNORECASE) is not None
 
 
 def _until(trace: Memory, s: Statement) -> datetime:
@@ -160,7 +168,8 @@ def _place(
     """
     said = trace.valid_from or _START
     stays = sorted(
-        (m for m in known if not m.body.get("past") and m.body.get("single", True)), key=lambda m: (_first_said(m), m.valid_to or _END, m.id)
+        (m for m in known if not m.body.get("past") and m.body.get("single", True)),
+        key=lambda m: (_first_said(m), m.valid_to or _END, m.id),
     )
     before = next((m for m in reversed(stays) if _first_said(m) <= said), None)
     after = next((m for m in stays if _first_said(m) > said), None)

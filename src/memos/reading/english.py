@@ -104,26 +104,23 @@ KIN: Mapping[str, str] = {
     **dict.fromkeys(("friend", "best friend", "buddy", "roommate", "flatmate", "neighbor", "neighbour"), "friend"),
     **dict.fromkeys(
         (
-            "boss",
-            "manager",
             "colleague",
             "coworker",
             "co-worker",
             "teacher",
-            "doctor",
-            "dentist",
-            "therapist",
-            "landlord",
             "mentor",
             "coach",
-            "supervisor",
             "assistant",
         ),
         "contact",
     ),
+    **dict.fromkeys(("boss", "manager", "supervisor"), "boss"),
+    **{role: role for role in ("doctor", "dentist", "therapist", "landlord")},
     **dict.fromkeys(sorted(PETS), "pet"),
     "guinea pig": "pet",
 }
+# There is one of these at a time: a new one replaces the old.
+REPLACED_KIN = frozenset({"spouse", "partner", "boss", "doctor", "dentist", "therapist", "landlord"})
 SINGLE_KIN = frozenset(
     {"wife", "husband", "spouse", "mother", "father", "mom", "mum", "dad", "partner", "fiancé", "fiancée", "boss"}
 )
@@ -141,7 +138,7 @@ POSSESSED: Mapping[str, tuple[str, Kind, bool, str]] = {
         ("phone", Kind.PROFILE, True, "phone"),
     ),
     **dict.fromkeys(("age",), ("age", Kind.PROFILE, True, "age")),
-    **dict.fromkeys(("address", "home address"), ("address", Kind.PROFILE, True, "rest")),
+    **dict.fromkeys(("address", "home address", "postal address"), ("home_address", Kind.PROFILE, True, "address")),
     **dict.fromkeys(("job", "occupation", "profession", "job title", "title"), ("job", Kind.PROFILE, True, "job")),
     **dict.fromkeys(("hometown", "home town"), ("hometown", Kind.PROFILE, True, "place")),
     **dict.fromkeys(("employer", "company"), ("employer", Kind.PROFILE, True, "organisation")),

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from memos.reading import english, possessions, relatives, statements
+from memos.reading import endings, english, possessions, relatives, statements
 from memos.reading.clauses import REPORTED, UNREAL, Sentence, foreign_spans, inside, sentences
 from memos.reading.english_said import Said, Subject
 from memos.reading.english_verbs import VERBS
@@ -91,6 +91,8 @@ class _Reader:
         yield from self._requests()
         if self.end <= self.start:
             return
+        if not UNREAL.search(self.text, self.start, self.end):
+            yield from endings.died(self.scene, self.start, self.end)
         any_subject = False
         done = self.start
         for match in _SUBJECT.finditer(self.text, self.start, self.end):

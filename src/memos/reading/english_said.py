@@ -13,7 +13,8 @@ from datetime import datetime, tzinfo
 from memos.memory.model import Kind
 from memos.memory.time import load_zone
 from memos.reading.english_verbs import VERBS
-from memos.reading.finding import Finding
+from memos.reading.endings import ends_of, over
+from memos.reading.finding import End, Finding
 from memos.reading.patterns import FUTURE, PAST, PERFECT, PRESENT, PROGRESSIVE, VerbRule, words
 from memos.reading.scene import Scene
 from memos.reading.value import Place, Value, long_phrase, trimmed
@@ -101,6 +102,8 @@ class Said:
             yield habit
             return
         yield from self.by_rules(subject, phrase, lead, clause_end)
+        own = subject.form in ("i", "we")
+        yield from over(self.scene, subject.key, subject.who, phrase, lead, self.end, clause_end, alone=own)
         if subject.form in ("i", "we"):
             yield from self._planned(subject, phrase, lead, clause_end)
             yield from self._happened(subject, phrase, lead, clause_end)
@@ -168,7 +171,8 @@ class Said:
         article = (_ARTICLE if rule.take in _WITH_ARTICLE else _THE).search(self.text, phrase.rest, start)
         if article and rule.take not in ("liked", "list", "word", "word2", "name", "names", "age"):
             shown = article[0] + shown
-        base = rule.say.format(v=in_third_person(shown), p="their")
+        say = "live at {v}" if attribute == "home_address" else rule.say
+        base = say.format(v=in_third_person(shown), p="their")
         if rule.ends:
             verb = conjugated(base, ended=True)
         else:
@@ -198,7 +202,18 @@ class Said:
             polarity=polarity,
             negated=negated,
             ended=ended,
+            ends=()
+            if past or phrase.used
+            else self._ends(rule, attribute, self.text[start:end], ended=ended, negated=negated),
         )
+
+    def _ends(self, rule: VerbRule, attribute: str, value: str, *, ended: bool, negated: bool) -> tuple[End, ...]:
+        """What is over with it: see `endings`."""
+        if rule.ends and attribute in ("device", "vehicle", "bike"):
+            noun = value.casefold()
+            whole = (End("vehicle"),) if noun == "car" else ()
+            return (End("device", noun), End("owns", noun), End(noun), End(f"{noun} colour"), *whole)
+        return ends_of(attribute, value, ended=ended, negated=negated, moved=rule.starts and rule.historic)
 
     def _attribute(self, rule: VerbRule, value: Value) -> str:
         if rule.attribute in ("home", "hometown"):

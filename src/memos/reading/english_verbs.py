@@ -20,6 +20,12 @@ def _lead(pattern: str) -> LazyPattern:
 
 _HERE = r"(?:(?:here|there|alone|together|now|currently|right now|both) )*"
 _WITH = r"(?:with (?:my|our|his|her|their) [\w' -]{2,30}? )?"
+_MOVED = (
+    r"(?:(?:back|over|out|here|house|away|all the way|again|just|recently|permanently|together|home|in) )*"
+    r"(?:from [\w' ,]{2,30}? )?"
+)
+_GONE = r"(?:fired|laid off|let go|made redundant|sacked) (?:by|from) (?:my (?:job|position|role) (?:at|with) )?(?:the )?"
+_MY_JOB = r"(?:my |the )?(?:old )?(?:job|position|role|post)"
 _ANY = frozenset({PRESENT, PROGRESSIVE, PERFECT, PAST})
 _HISTORY = frozenset({PAST, PERFECT})
 _P = frozenset({PRESENT})
@@ -33,6 +39,10 @@ _PET_NAMES = (
     rf"|cats|kittens|puppies|guinea pigs?)"
     r",? (?:(?:who is |who's |that is |that we |we |and (?:I|we) |I )?(?:called|named|call|name|calling)(?:"
     r" (?:it|him|her|them))?) "
+)
+
+_SOLD = VerbRule(
+    _lead(r"(?:in )?(?:my|our) (?:old )?"), "device", "", "have {v}", Kind.FACT, tenses=_HISTORY, ends=True, we=True
 )
 
 VERBS: Mapping[str, tuple[VerbRule, ...]] = {
@@ -49,10 +59,10 @@ VERBS: Mapping[str, tuple[VerbRule, ...]] = {
             starts=True,
         ),
         VerbRule(
-            _lead(rf"{_HERE}at "),
+            _lead(rf"{_HERE}(?:at|in|on) "),
             "address",
-            "address",
-            "live at {v}",
+            "home",
+            "live in {v}",
             Kind.PROFILE,
             single=True,
             confidence=0.9,
@@ -62,9 +72,20 @@ VERBS: Mapping[str, tuple[VerbRule, ...]] = {
     "reside": (VerbRule(_lead(r"in "), "place", "home", "live in {v}", Kind.PROFILE, single=True, we=True),),
     "move": (
         VerbRule(
+            _lead(rf"{_MOVED}to "),
+            "address",
+            "home",
+            "live in {v}",
+            Kind.PROFILE,
+            single=True,
+            tenses=_HISTORY,
+            historic=True,
+            starts=True,
+            we=True,
+        ),
+        VerbRule(
             _lead(
-                r"(?:(?:back|over|out|here|house|away|all the way|again|just|recently|permanently|together"
-                r"|home|in) )*(?:from [\w' ,]{2,30}? )?to (?:the )?(?:city of )?"
+                rf"{_MOVED}to (?:the )?(?:city of )?"
             ),
             "place",
             "home",
@@ -210,15 +231,35 @@ VERBS: Mapping[str, tuple[VerbRule, ...]] = {
             ends=True,
         ),
         VerbRule(
-            _lead(r"my (?:old |current |day )?(?=job\b)"),
-            "word",
+            _lead(r"working (?:at|for) (?:the )?"),
+            "organisation",
             "employer",
-            "have {p} {v}",
+            "work at {v}",
             Kind.PROFILE,
             tenses=_HISTORY,
             ends=True,
-            confidence=0.8,
-            kin=False,
+        ),
+    ),
+    "stop": (
+        VerbRule(
+            _lead(r"working (?:at|for) (?:the )?"),
+            "organisation",
+            "employer",
+            "work at {v}",
+            Kind.PROFILE,
+            tenses=_HISTORY,
+            ends=True,
+        ),
+    ),
+    "resign": (
+        VerbRule(
+            _lead(rf"from (?:{_MY_JOB} (?:at|with) )?(?:the )?"),
+            "organisation",
+            "employer",
+            "work at {v}",
+            Kind.PROFILE,
+            tenses=_HISTORY,
+            ends=True,
         ),
     ),
     "leave": (
@@ -232,7 +273,14 @@ VERBS: Mapping[str, tuple[VerbRule, ...]] = {
             ends=True,
         ),
         VerbRule(
-            _lead(r""), "company", "employer", "work at {v}", Kind.PROFILE, tenses=_HISTORY, ends=True, confidence=0.75
+            _lead(r""),
+            "organisation",
+            "employer",
+            "work at {v}",
+            Kind.PROFILE,
+            tenses=_HISTORY,
+            ends=True,
+            confidence=0.75,
         ),
     ),
     "lose": (
@@ -244,17 +292,6 @@ VERBS: Mapping[str, tuple[VerbRule, ...]] = {
             Kind.PROFILE,
             tenses=_HISTORY,
             ends=True,
-        ),
-        VerbRule(
-            _lead(r"my (?:old |current )?(?=job\b)"),
-            "word",
-            "employer",
-            "have {p} {v}",
-            Kind.PROFILE,
-            tenses=_HISTORY,
-            ends=True,
-            confidence=0.85,
-            kin=False,
         ),
     ),
     "retire": (
@@ -405,6 +442,33 @@ VERBS: Mapping[str, tuple[VerbRule, ...]] = {
             tenses=_P,
         ),
         VerbRule(_lead(_NEW), "device", "", "have {v}", Kind.FACT, tenses=_P, confidence=0.8, we=True),
+        VerbRule(
+            _lead(r"a (?:new )?(?:job|position|role) (?:at|with) (?:the )?"),
+            "organisation",
+            "employer",
+            "work at {v}",
+            Kind.PROFILE,
+            single=True,
+            tenses=_P,
+            confidence=0.8,
+        ),
+        *(
+            VerbRule(
+                _lead(rf"(?:a|our|my) new (?:{noun})(?: now)?(?:[,:]| -)? (?:it['’]s |it is )?"),
+                take,
+                take if take != "address" else "home",
+                say,
+                Kind.PROFILE,
+                single=True,
+                tenses=_P,
+                we=True,
+            )
+            for noun, take, say in (
+                ("(?:home )?address", "address", "live in {v}"),
+                ("e-?mail(?: address)?", "email", "have the email {v}"),
+                ("(?:phone |mobile |cell )?number|phone", "phone", "have the phone number {v}"),
+            )
+        ),
     ),
     "get": (
         VerbRule(
@@ -443,7 +507,7 @@ VERBS: Mapping[str, tuple[VerbRule, ...]] = {
             confidence=0.8,
         ),
         VerbRule(
-            _lead(r"(?:fired|laid off|let go) (?:by|from) (?:my job at )?(?:the )?"),
+            _lead(_GONE),
             "organisation",
             "employer",
             "work at {v}",
@@ -526,11 +590,10 @@ VERBS: Mapping[str, tuple[VerbRule, ...]] = {
             tenses=NOW,
         ),
     ),
-    "sell": (
-        VerbRule(
-            _lead(r"(?:my|our) (?:old )?"), "device", "", "have {v}", Kind.FACT, tenses=_HISTORY, ends=True, we=True
-        ),
-    ),
+    "sell": (_SOLD,),
+    "trade": (_SOLD,),
+    "crash": (_SOLD,),
+    "total": (_SOLD,),
     "use": (VerbRule(_lead(r"(?:an? |the )?"), "product", "uses", "use {v}", Kind.FACT, tenses=_P, confidence=0.8),),
     "eat": (VerbRule(_lead(r""), "food", "eats", "eat {v}", Kind.PREFERENCE, tenses=_P, confidence=0.85),),
     "drink": (VerbRule(_lead(r""), "food", "drinks", "drink {v}", Kind.PREFERENCE, tenses=_P, confidence=0.85),),
@@ -609,6 +672,15 @@ VERBS: Mapping[str, tuple[VerbRule, ...]] = {
         ),
     ),
     "be": (
+        VerbRule(
+            _lead(_GONE),
+            "organisation",
+            "employer",
+            "work at {v}",
+            Kind.PROFILE,
+            tenses=_HISTORY,
+            ends=True,
+        ),
         VerbRule(
             _lead(rf"{_HERE}(?:based|located|living) (?:out of |in )(?:the )?"),
             "place",

@@ -20,14 +20,15 @@ _SPACE = re.compile(r"\s+")
 class End:
     """What a finding says is over: `value` in the slot of `attribute` of its subject, or all that is there ("").
 
-    `denied`: it is the denial that is over. `unless`: values that hold these words stay. `if_changed`: only where the
-    finding itself changes what is known.
+    `denied`: it is the denial that is over. `unless`: values that hold these words stay. `only`: just facts told with
+    this word. `if_changed`: only where the finding itself changes what is known.
     """
 
     attribute: str
     value: str = ""
     denied: bool = False
     unless: str = ""
+    only: str = ""
     if_changed: bool = False
 
 

@@ -30,7 +30,25 @@ class Place:
 
 
 Reader = Callable[[Place], list[Value]]
-CAP = r"(?:(?:St|Mt|Ft)\. )?[A-ZÀ-ÖØ-Þ][\w'’&-]*(?:\.(?=[A-Z]))?"
+# "Bergen and I'm …": the subject of the next clause is no part of a name.
+_NO_SUBJECT = r"(?!(?:I|We|He|She|They|You|My|Our|It|That|There)(?:['’](?:m|ve|ll|d|re|s))?(?![\w'’-]))"
+CAP = rf"{_NO_SUBJECT}(?:(?:St|Mt|Ft)\. )?[A-ZÀ-ÖØ-Þ][\w'’&-]*(?:\.(?=[A-Z]))?"
+FULL_STOP = r"(?<!\bDr)(?<!\bMr)(?<!\bMs)(?<!\bSt)(?<!\bMrs)(?<!\bProf)\.(?!\w)"
+_FOLLOWED = (
+    r"(?= (?:in|at|for|as|on|to|by|with|from|a|an|the|my|our|his|her|their|some|two|three|four|both|\d|(?-i:[A-Z])))"
+)
+_BEGINS = (
+    r"(?:(?:then|also|now|currently|just|recently|really|still|always|never|sometimes|often|usually) )*"
+    r"(?:(?:i|we|he|she|they|you|it|im|my|our|there|that)(?:['’](?:m|ve|ll|d|re|s))?(?![\w'’-])"
+    r"|(?:am|was|were|is|are|have|has|had|cannot|can['’]?t|don['’]?t|doesn['’]?t|didn['’]?t|will|would|used to)\b"
+    r"|(?:lived|worked|studied|moved|bought|sold|got|went|married|divorced|quit|drove|ate|spoke|joined"
+    r"|started|stopped)(?= )"
+    r"|(?:like|love|hate|enjoy|dislike|prefer|adore|can)(?= \w)"
+    r"|(?:lives?|works?|stud(?:y|ies)|speaks?|goes?|has|moves?|volunteers?|joins?|starts?|attends?|gets?|owns?|drives?"
+    rf"|uses?|eats?|drinks?|plays?){_FOLLOWED})"
+)
+# Where the next clause begins: "and I'm …", "and work at …", "but she …".
+JOINT = re.compile(rf",? (?:and|but|so|or|&) {_BEGINS}", re.IGNORECASE)
 AFTER_NOUN = re.compile(
     r"\s*(?:[.,;:!?)\n\"”]|$|-\s)|\s+(?:and|or|but|who|that|which|at|in|on|too|as|with|so|from|for|now"
     r"|together|already|here|there|by|since|because"
@@ -39,7 +57,7 @@ AFTER_NOUN = re.compile(
     re.IGNORECASE,
 )
 STOP = re.compile(
-    r"[,;!?()\n—–\"“”]|:(?!\d)|\.(?!\w)|\s-\s|\s(?:but|because|cause|cuz|so|since|although|though|when"
+    rf"[,;!?()\n—–\"“”]|:(?!\d)|{FULL_STOP}|\s-\s|\s(?:(?:and|or|&) {_BEGINS}|but|because|cause|cuz|so|since|although|though|when"
     r"|whenever|while|which|who|as|if|unless|until"
     r"|after|before|even|except|especially|particularly|whether|thanks to|however|rather than|instead of"
     r"|and (?:I|we|it|it['’]s|my|he|she|they|that|then|so|the|you|really|am|was|have|had|would|will|can"
@@ -53,7 +71,7 @@ STOP = re.compile(
     re.IGNORECASE,
 )
 LONG_STOP = re.compile(
-    r"[;!?\n—–]|:(?!\d)|\.(?!\w)|,? (?:but|because|so|although|though|which|cause|cuz|and (?:I|we|it|my|he"
+    rf"[;!?\n—–]|:(?!\d)|{FULL_STOP}|,? (?:but|because|so|although|though|which|cause|cuz|and (?:I|we|it|my|he"
     r"|she|they|you))\b|, (?!\d{4})|\s-\s",
     re.IGNORECASE,
 )
@@ -76,6 +94,12 @@ def upto(place: Place, stop: re.Pattern[str] = STOP) -> tuple[int, int]:
 def long_phrase(place: Place) -> tuple[int, int]:
     """The span to the end of the clause, with adverbials: what somebody plans or did."""
     return upto(place, LONG_STOP)
+
+
+def clause(place: Place) -> Place:
+    """The place up to where the next clause begins."""
+    match = JOINT.search(place.text, place.at, place.end)
+    return Place(place.text, place.at, match.start(), place.dates) if match else place
 
 
 def whole(start: int, end: int, least: int = 2, most_words: int = 8, text: str = "") -> list[Value]:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from memos.reading.value import Place, Reader, Value, by_pattern
 from memos.reading.values_named import (
+    address,
     company,
     given_name,
     known_place,
@@ -90,9 +91,5 @@ READERS: Mapping[str, Reader] = {
     "subject": by_pattern(_SUBJECTS),
     "email": by_pattern(_EMAIL),
     "phone": by_pattern(_PHONE),
-    "address": by_pattern(
-        re.compile(
-            r"\d[\w/-]* [A-Z][\w.'’-]*(?: [\w.'’-]+){0,4}|[A-Z][\w.'’-]*(?: [A-Z][\w.'’-]*){0,3} \d+\w?(?:, [A-Z]\w+)?"
-        )
-    ),
+    "address": address,
 }

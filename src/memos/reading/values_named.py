@@ -11,6 +11,18 @@ from memos.reading.value import CAP, WORD, Place, Value, trimmed, whole
 from memos.text.name_lists import COMPANIES, COUNTRIES, DEMONYMS, GIVEN, NOT_NAMES, ORGANISATION_TAILS, PLACES, REGIONS
 
 _CAPS = re.compile(rf"{CAP}(?: (?:{CAP}|(?:of the|of|de|la|del|do|da|upon|van|von|der|the|and|&)(?= {CAP})))*")
+_STREET = (
+    rf"\d[\w/-]* (?:(?:rue|via|calle|avenue) (?:[a-z]{{1,3}} )*)?{CAP}(?: (?:of the |of |the |de la |de |du )?{CAP}){{0,4}}"
+    rf"|{CAP}(?: {CAP}){{0,3}} \d+[A-Za-z]?(?! (?:years?|months?|weeks?|days?|hours?|minutes?|times)\b)(?![\w:%])"
+)
+_ADDRESS = re.compile(
+    rf"(?:(?:Flat|Apartment|Apt\.?|Unit|Suite|Room) \w+,? )?(?P<street>{_STREET})"
+    rf"(?:, (?:Flat|Apartment|Apt\.?|Unit|Suite) \w+)?(?:(?:,| in) (?:\d{{4,6}} )?{CAP}(?: {CAP}){{0,3}}"
+    r"(?: \d{4,6}(?:-\d{4})?| [A-Z]{1,2}\d{1,2} \d[A-Z]{2})?){0,3}"
+)
+_PART = re.compile(rf"(?<= ){CAP}(?: {CAP}){{0,3}}(?=,|$| \d|[.!;\s])")
+_AND = re.compile(r" (?:and|&) ")
+_VERB_AFTER = re.compile(r" (?:is|are|was|were|has|lives|works|loves|likes|wants|will|can|says|said)\b")
 _SCHOOL_TAIL = re.compile(
     r"\b(?:University|College|School|Institute|Academy|Polytechnic|Conservatory|Uni|High|Elementary)\b"
 )
@@ -49,7 +61,17 @@ def caps(place: Place) -> tuple[int, int] | None:
         return None
     if phrase.endswith(("'s", "’s")):
         return None
-    return start, end
+    return start, _without_next(place, start, end)
+
+
+def _without_next(place: Place, start: int, end: int) -> int:
+    """Where a name ends that runs into the next clause: "Google and Anna lives …", but "Marks and Spencer"."""
+    joint = _AND.search(place.text, start, end)
+    if joint is None or place.text[start:end] in PLACES:
+        return end
+    following = place.text[joint.end() : end].split()[0]
+    another = following in GIVEN or following in PLACES or following in NOT_NAMES
+    return joint.start() if another or _VERB_AFTER.match(place.text, end, place.end) else end
 
 
 def place_name(place: Place) -> list[Value]:
@@ -58,6 +80,9 @@ def place_name(place: Place) -> list[Value]:
     if span is None:
         return []
     start, end = span
+    joint = _AND.search(place.text, start, end)
+    if joint is not None and place.text[start:end] not in PLACES:
+        end = joint.start()
     phrase = place.text[start:end]
     tail = re.compile(rf", (?:{CAP})(?: {CAP})*").match(place.text, end, place.end)
     while tail is not None and (tail[0][2:] in PLACES or re.fullmatch(r"[A-Z]{2}", tail[0][2:])):
@@ -91,6 +116,20 @@ def _lower_place(place: Place) -> tuple[int, int] | None:
         ):
             return place.at, place.at + len(phrase)
     return None
+
+
+def address(place: Place) -> list[Value]:
+    """A postal address as a whole, and the city it names: "14 Harrow Lane, Leeds"."""
+    match = _ADDRESS.match(place.text, place.at, place.end)
+    if match is None:
+        return []
+    start, end = trimmed(place.text, *match.span())
+    found = [Value(start, end, "address")]
+    parts = [(m.start(), m.end()) for m in _PART.finditer(place.text, match.end("street"), end)]
+    known = [(s, e) for s, e in parts if place.text[s:e] in PLACES and place.text[s:e] not in COUNTRIES | REGIONS]
+    if not known and len(parts) == 1 and place.text[slice(*parts[0])] not in COUNTRIES | REGIONS:
+        known = parts
+    return found + [Value(s, e, "city") for s, e in known[:1]]
 
 
 def known_place(place: Place) -> list[Value]:

@@ -9,7 +9,7 @@ import re
 
 from memos.reading import english
 from memos.reading.patterns import words
-from memos.reading.value import AFTER_NOUN, WORD, Place, Value, upto, whole
+from memos.reading.value import AFTER_NOUN, WORD, Place, Value, clause, upto, whole
 from memos.reading.values_named import caps
 
 _NO_LIKE = words(
@@ -62,6 +62,7 @@ _EVALUATIVE = words(
 def a_list(place: Place) -> list[Value]:
     """Short things in a list: "peanuts, shellfish and cats"."""
     found, at = [], place.at
+    place = clause(place)
     item = re.compile(
         r"(?:all |most |some |raw |both |the |any )*(?P<v>[\w'’-]+(?:"
         r" [\w'’-]+){0,2}?)(?=\s*(?:[.,;:!?()\n—–]|$| (?:and|or|but|so|because|since|which|though|too|as)\b))",
@@ -94,6 +95,7 @@ def a_list(place: Place) -> list[Value]:
 
 def liked(place: Place) -> list[Value]:
     """What can be liked: one thing or a list, never something only pointed at."""
+    place = clause(place)
     several = _SEVERAL.match(place.text, place.at, place.end)
     if several:
         items = _items(place.text, *several.span())
@@ -125,7 +127,7 @@ def _liked_one(place: Place) -> list[Value]:
     if not words or len(words) > 9 or end - start < 3:
         return []
     first = words[0].lower().replace("’", "'")
-    if first in _NO_LIKE or first.endswith(("'s", "'re", "'ll", "'ve")):
+    if first in _NO_LIKE or first.endswith(("'s", "'re", "'ll", "'ve", "'m", "'d")):
         return []
     if _DEICTIC.search(place.text, start, end) or (
         place.text[end : end + 1] == "," and re.search(r"\b(?:a|an|the) \w+$", place.text[start:end])
@@ -235,6 +237,9 @@ def counted_kin(place: Place) -> list[Value]:
     return [Value(*match.span(), slot)]
 
 
+_BIKES = words("bike bicycle motorbike motorcycle scooter boat")
+
+
 def device(place: Place) -> list[Value]:
     """A device or vehicle with what describes it."""
     match = re.compile(r"[\w-]+(?: [\w-]+){0,4}").match(place.text, place.at, place.end)
@@ -244,6 +249,7 @@ def device(place: Place) -> list[Value]:
     for word in re.finditer(r"[\w-]+", match[0]):
         low, stop = word[0].lower(), place.at + word.end()
         slot = "device" if low in english.DEVICES else "vehicle" if low in english.VEHICLES else ""
+        slot = "bike" if low in _BIKES else slot
         if slot:
             more = re.compile(r"(?: (?:[A-Z][\w-]*|\d[\w-]*|Pro|Max|Plus|Mini))+").match(place.text, stop, place.end)
             end = more.end() if more else stop

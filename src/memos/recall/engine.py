@@ -19,7 +19,7 @@ from memos.errors import InvalidInput, MemosError, ModelError
 from memos.memory.hit import Hit, SearchResult, SearchStatus
 from memos.memory.number import share, whole
 from memos.memory.time import load_zone, utcnow
-from memos.models.embed import Embedder, LocalEmbedder, sound
+from memos.models.embed import Embedder, LocalEmbedder
 from memos.models.rerank import Reranker
 from memos.recall import pack as packing
 from memos.recall.ask import Ask, Trace
@@ -115,7 +115,7 @@ class Recall:
             )
             return np.zeros(0, np.float32)
         try:
-            return np.asarray(sound(task.result(), 1, embedder.model_id)[0], np.float32)
+            return np.asarray(task.result()[0], np.float32)
         except ModelError as e:
             reasons.append(f"answered without vectors: {e}")
             return np.zeros(0, np.float32)
@@ -166,7 +166,7 @@ class Recall:
             for name in cubes
         }
         found = await asyncio.gather(
-            *(store.gather(probes[name], where=ask.where, view=ask.view) for name, store in cubes.items()),
+            *(_gathered(store, probes[name], ask, reasons) for name, store in cubes.items()),
             return_exceptions=True,
         )
         for name, pool in zip(cubes, found, strict=True):
@@ -227,6 +227,15 @@ class Recall:
         hits = [replace(h, rank=i + 1) for i, h in enumerate(hits)]
         terms = frozenset(question.terms)
         return [packing.with_passage(h, terms) for h in hits]
+
+
+async def _gathered(store: CubeStore, probe: Probe, ask: Ask, reasons: list[str]) -> Pool:
+    """The candidates of one cube; by words alone where the question's vector does not fit the cube's."""
+    try:
+        return await store.gather(probe, where=ask.where, view=ask.view)
+    except ModelError as e:
+        reasons.append(f"answered without vectors: {e}")
+        return await store.gather(replace(probe, vector=None, model=None), where=ask.where, view=ask.view)
 
 
 def _check(ask: Ask) -> None:

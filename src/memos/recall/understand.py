@@ -62,7 +62,7 @@ def understand(
     """Read a question. `speakers`: everybody who speaks in the cubes searched; `now`: what "last week" is relative to;
     `years`: the years the cubes cover, tried for dates that name none."""
     named = _people_named(text, speakers)
-    dates = find_dates(text, now=now, zone=zone)
+    dates = find_dates(text[:DATED_CHARS], now=now, zone=zone)[:MOST_DATES]
     meaning = _without(text, [(a, b) for a, b, _ in named])
     absolute = [(d.start, d.end) for d in dates if not d.relative]
     rest = _without(text, [(a, b) for a, b, _ in named] + absolute)
@@ -85,6 +85,7 @@ def understand(
 
 
 DATE_WORDS = 0.3  # weight of the words of a date beside the other words
+DATED_CHARS, MOST_DATES = 1_000, 8  # where dates are looked for in a question, and how many count
 MEANING_CHARS = 400  # of a question that are embedded; the words of all of it are searched
 
 

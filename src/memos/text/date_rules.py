@@ -24,6 +24,9 @@ _FUTURE = re.compile(
 )
 
 
+_SENTENCE = 300  # characters to each side in which the verbs of a date are looked for
+
+
 @dataclass(frozen=True, slots=True)
 class Found:
     """An interval at a place in a text, before it is combined with its surroundings."""
@@ -44,8 +47,9 @@ class Scene:
 
     def tense(self, start: int, end: int, *, default: str = "") -> str:
         """ "past", "future" or `default`, from the verbs of the sentence around [start, end)."""
-        left = max(self.lower.rfind(mark, 0, start) for mark in _SENTENCE_ENDS) + 1
-        right = min((i for mark in _SENTENCE_ENDS if (i := self.lower.find(mark, end)) >= 0), default=len(self.lower))
+        first, last = max(0, start - _SENTENCE), end + _SENTENCE  # a page without a full stop is not one sentence
+        left = max(max(self.lower.rfind(mark, first, start) for mark in _SENTENCE_ENDS) + 1, first)
+        right = min((i for mark in _SENTENCE_ENDS if (i := self.lower.find(mark, end, last)) >= 0), default=last)
         sentence = self.lower[left:right]
         if _SURE_FUTURE.search(sentence):
             return "future"

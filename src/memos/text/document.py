@@ -26,6 +26,7 @@ _TIME_WORD = re.compile(
 _NAME = re.compile(r"(?<![.!?]\s)(?<!^)\b[A-Z][a-zA-Z]+|\"[^\"\n]{1,80}\"|[《「“][^》」”\n]{1,80}[》」”]")
 _NOT_NAMES = frozenset({"I", "OK", "TV", "BTW", "LOL", "OMG"})
 _ENDS_AS_QUESTION = re.compile(r"[?？]\W*$|[吗呢]\W*$")
+_BLOCK = re.compile(r"<\s*([\w-]+)[^>]*>.*</\s*\1\s*>\s*", re.IGNORECASE | re.DOTALL)
 _ATTACHED = re.compile(r"\s*\[(?:image|file|shares)\b[^\]]*\]?\s*$")
 
 
@@ -46,9 +47,9 @@ def term_row(memory: Memory) -> TermRow:
 
 
 def own_words(text: str, speaker: str | None, injected: Sequence[Sequence[int]] = ()) -> str:
-    """What the speaker said: without a leading "Name: " that only repeats who speaks, and without what was injected (recalled
-    memories that came back inside a message must not be found again as news)."""
-    text = without_injected(text, injected)
+    """What the speaker said: without a leading "Name: " that only repeats who speaks, and without whole blocks of recalled
+    memories that came back inside the message: they must not be found again as news. (A stray tag hides nothing.)"""
+    text = without_injected(text, [span for span in injected if _BLOCK.fullmatch(text, *span)])
     if speaker and text.startswith(speaker) and text[len(speaker) : len(speaker) + 1] in (":", "："):
         return text[len(speaker) + 1 :].lstrip() or text
     return text

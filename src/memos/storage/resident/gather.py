@@ -245,12 +245,22 @@ def _speaker(index: ResidentIndex, docs: Docs, speakers: Mapping[str, float]) ->
 
 
 def _date(happened: NDArray[np.int64], spans: Sequence[Span]) -> F32:
-    """1 within an asked span, .5 up to 10 days after it, .2 up to 30 (things are told after they happen); a day
-    before counts as two after.
-    """
-    best = np.zeros(len(happened), np.float32)
+    """1 within an asked span, .5 up to 10 days after it, .2 up to 30 (things are told after they happen); a day before counts
+    as two after. Many spans are looked up by day, so that twenty years of Mays cost no more than one."""
+    if not spans or not len(happened):
+        return np.zeros(len(happened), np.float32)
+    if len(spans) <= 2:
+        return _near(happened, spans)
+    days = happened // _DAY
+    first = int(days.min())
+    by_day = _near((np.arange(first, int(days.max()) + 1) * _DAY) + _DAY // 2, spans)
+    return by_day[days - first]
+
+
+def _near(times: NDArray[np.int64], spans: Sequence[Span]) -> F32:
+    best = np.zeros(len(times), np.float32)
     for span in spans:
-        away = np.maximum(span.start - happened, 0) * 2 + np.maximum(happened - span.end + 1, 0)
+        away = np.maximum(span.start - times, 0) * 2 + np.maximum(times - span.end + 1, 0)
         value = np.select([away == 0, away <= 10 * _DAY, away <= 30 * _DAY], [1.0, 0.5, 0.2], 0.0)
         np.maximum(best, (value * span.weight).astype(np.float32), out=best)
     return best

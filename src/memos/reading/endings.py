@@ -1,0 +1,199 @@
+"""What is over with a finding: a move ends the old address, a divorce the marriage, a new liking the old dislike.
+
+Also the clauses that only tell of an end and need not say of what: "I quit my job", "we moved", "Rex died".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from memos.memory.model import Kind
+from memos.reading.english import KIN
+from memos.reading.finding import End, Finding
+from memos.reading.patterns import PAST, PERFECT, PRESENT
+from memos.reading.scene import Scene
+from memos.reading.value import CAP, Place, trimmed
+from memos.reading.values import read
+from memos.reading.verb_phrase import VerbPhrase
+from memos.reading.wording import in_third_person, sentence
+
+JOB = (End("employer"), End("job"))
+KIN_ATTRIBUTES = (*sorted(set(KIN.values())), "grandchild")
+_UNWED = frozenset({"divorced", "single", "widowed", "separated", "离婚", "离异", "单身"})
+_JOBLESS = frozenset({"retired", "unemployed", "between jobs"})
+_CONSUMED = frozenset({"drinks", "eats", "smokes"})
+
+_LATER = (
+    r"(?=\s*(?:[.,;:!)\n]|$)|,? (?:and|but|so|because|after|when|since|yesterday|today|recently|earlier|already|again)\b"
+    r"| (?:last|this|a (?:week|month|year)|two|three|\d+|in|on) )"
+)
+_JOB_GONE = re.compile(
+    r"(?:(?:quit|left|lost|gave up|resigned from) (?:my|the|our) (?:[a-z]+ )?(?:job|position|role|post)"
+    r"|(?:got |been )*(?:laid off|fired|let go|made redundant|sacked)"
+    rf"|resigned|(?:stopped|quit) working(?: there)?){_LATER}",
+    re.IGNORECASE,
+)
+_WORK_THERE = re.compile(r"work(?:ing)?(?: there)?(?=\s*(?:[.,;!\n]|$)| (?:any ?more|any longer|and|but|since|as of)\b)")
+_HOME_GONE = re.compile(
+    rf"moved(?: (?:house|home|flats?|apartments?|places|again|out))?{_LATER}"
+    r"|moved (?:in)?to (?:a|an|our|my|the) (?:[a-z]+ ){0,2}(?:place|flat|apartment|house|home|condo|studio)\b",
+    re.IGNORECASE,
+)
+_PARTED = re.compile(rf"(?:got )?(?P<v>divorced|separated){_LATER}|(?P<p>broke up|broken up|split up){_LATER}")
+_GIVEN_UP = re.compile(
+    r"(?:(?:stopped|quit)(?= \w+ing\b)|(?:gave|given) up(?: on)?|(?:gone|went) off|cut out|done with)"
+    r"(?: (?P<g>drinking|eating|having|playing|using|learning|studying|watching|smoking|taking))? (?=\w)",
+    re.IGNORECASE,
+)
+_GERUNDS = {
+    "drinking": "drinks",
+    "eating": "eats",
+    "playing": "plays",
+    "using": "uses",
+    "learning": "learning",
+    "studying": "field of study",
+    "smoking": "smokes",
+}
+_HABITS = ("drinks", "eats", "likes", "prefers", "preferred drink")
+_DIED = re.compile(
+    rf"(?:^|(?<=[,;:] )|(?<=\band )|(?<=\bbut )|(?<=\bthat )|(?<=\bwhen ))(?P<n>{CAP})"
+    r"(?: has| just| sadly| recently)* (?:died|passed away|was put (?:down|to sleep))\b"
+)
+_MAY_DIE = re.compile(r"died|passed away|was put")
+
+
+def ends_of(
+    attribute: str, value: str, *, ended: bool = False, negated: bool = False, moved: bool = False
+) -> tuple[End, ...]:
+    """What is over with a finding of `attribute`, beside its contrary. `moved`: it tells of a move."""
+    if attribute.startswith("home_") and attribute != "home_address":
+        return _ends_of_home(attribute, value, ended=ended, negated=negated, moved=moved)
+    match attribute:
+        case "employer" if ended:
+            return (End("job", if_changed=True),)
+        case "job" if not ended and value.casefold() in _JOBLESS:
+            return (End("employer"),)
+        case "marital status" if not ended and not negated and value.casefold() in _UNWED:
+            return (End("spouse"),)
+        case "likes" if not ended and not negated:
+            return (End("dislikes", value, denied=True),)
+        case "dislikes" if not ended:
+            return (End("likes", value),)
+    if attribute in _CONSUMED and ended:
+        return tuple(End(habit, value) for habit in _HABITS if habit != attribute)
+    return ()
+
+
+def _ends_of_home(attribute: str, value: str, *, ended: bool, negated: bool, moved: bool) -> tuple[End, ...]:
+    if negated:
+        return ()
+    if ended:
+        return (End("home_address", if_changed=True),)
+    place, _, larger = value.partition(", ")
+    ends = [End("home_address", unless=place, if_changed=not moved)]
+    if larger:
+        ends.append(End("home_country", unless=larger))
+    if moved:
+        others = ("home_country", "home_region") if attribute == "home_city" else ("home_city",)
+        ends += [End(other) for other in others if not (larger and other == "home_country")]
+    return tuple(ends)
+
+
+def over(
+    scene: Scene, key: str, who: str, phrase: VerbPhrase, lead: int, end: int, clause_end: int, *, alone: bool
+) -> Iterator[Finding]:
+    """What a clause says is over without saying of what: a job, a home, a marriage; and what somebody gave up.
+
+    `alone`: the subject is the speaker, alone or with others.
+    """
+    if phrase.modal or phrase.used:
+        return
+    told = _Told(scene, key, who, lead, clause_end)
+    text = scene.text
+    if phrase.verb == "work" and (phrase.ended or (phrase.negated and " any" in text[phrase.rest : clause_end])):
+        if match := _WORK_THERE.match(text, phrase.at, end):
+            yield told.over("employer", match.span(), "no longer works there", JOB)
+        return
+    past = phrase.tense in (PAST, PERFECT)
+    if phrase.negated or not (past or (phrase.verb == "be" and phrase.tense == PRESENT)):
+        return
+    if (match := _GIVEN_UP.match(text, phrase.at, end)) and (past or match[0].startswith("done")):
+        yield from _given_up(told, match, end)
+    if not past:
+        return
+    if match := _JOB_GONE.match(text, phrase.at, end):
+        said = text[slice(*match.span())]
+        yield told.over("employer", match.span(), f"was {said}" if phrase.verb == "be" else said, JOB)
+    elif alone and (match := _HOME_GONE.match(text, phrase.at, end)):
+        yield told.over("home_address", match.span(), match[0], (End("home_address"),))
+    elif alone and (match := _PARTED.match(text, phrase.at, end)):
+        if match["p"]:
+            yield told.over("partner", match.span(), match[0], (End("partner"), End("spouse")))
+        elif not match[0].startswith("got"):
+            yield told.status(match.span("v"))
+
+
+def died(scene: Scene, start: int, end: int) -> Iterator[Finding]:
+    """ "Rex passed away": whoever bears the name among those known is no more."""
+    if not _MAY_DIE.search(scene.text, start, end):
+        return
+    for match in _DIED.finditer(scene.text[:end], start):
+        told = _Told(scene, scene.subject, "", match.start(), match.end())
+        name = match["n"]
+        ends = tuple(End(attribute, name) for attribute in KIN_ATTRIBUTES if attribute != "pet")
+        yield told.over("pet", match.span("n"), match[0], ends)
+
+
+def _given_up(told: _Told, match: re.Match[str], end: int) -> Iterator[Finding]:
+    text = told.scene.text
+    gerund = (match["g"] or "").lower()
+    attribute = _GERUNDS.get(gerund, "likes")
+    for value in read("food" if gerund in ("drinking", "eating", "having", "") else "liked", Place(text, match.end(), end)):
+        said = text[value.start : value.end]
+        if said.split()[0].lower() in ("my", "his", "her", "their", "our", "your", "on", "trying", "hope"):
+            return
+        lead = in_third_person(text[match.start() : match.end()]).strip()
+        verb = f"is {lead}" if lead.startswith("done") else f"has {lead}" if lead.startswith(("given", "gone")) else lead
+        ends = tuple(End(habit, said) for habit in (*_HABITS, "plays", "uses") if habit != attribute)
+        yield told.over(attribute, (value.start, value.end), f"{verb} {said}", ends, Kind.PREFERENCE)
+
+
+class _Told:
+    """Makes the findings of a clause that tells of an end."""
+
+    def __init__(self, scene: Scene, key: str, who: str, lead: int, stop: int) -> None:
+        self.scene, self.key, self.who, self.lead, self.stop = scene, key, who, lead, stop
+
+    def over(
+        self, attribute: str, span: tuple[int, int], said: str, ends: tuple[End, ...], kind: Kind = Kind.PROFILE
+    ) -> Finding:
+        start, end = trimmed(self.scene.text, *span)
+        mention = next(iter(self.scene.dates_in(end, max(end, min(len(self.scene.text), self.stop)))), None)
+        at = mention.from_ if mention is not None and mention.from_ <= self.scene.now else self.scene.now
+        return self.scene.finding(
+            kind,
+            sentence(self.who, in_third_person(said)),
+            attribute,
+            (start, end),
+            (self.lead, mention.end if mention is not None else end),
+            subject=self.key,
+            confidence=0.85,
+            valid=(None, at),
+            ended=True,
+            ends=ends,
+        )
+
+    def status(self, span: tuple[int, int]) -> Finding:
+        """Somebody is divorced or separated."""
+        value = self.scene.text[slice(*span)]
+        return self.scene.finding(
+            Kind.PROFILE,
+            sentence(self.who, f"is {value}"),
+            "marital status",
+            span,
+            (self.lead, span[1]),
+            subject=self.key,
+            single=True,
+            ends=ends_of("marital status", value),
+        )
