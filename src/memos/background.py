@@ -42,9 +42,12 @@ class Background:
         self._complete: set[str] = set()
         self._woken: set[str] = set()
         self._searches = 0
+        self._stopped = False
 
     def wake(self, info: CubeInfo) -> None:
         """Start work on a cube, or have its worker look again."""
+        if self._stopped:
+            return
         self._again.add(info.location)
         task = self._tasks.get(info.location)
         if task is None or task.done():
@@ -119,6 +122,7 @@ class Background:
 
     async def stop(self) -> None:
         """Stop all workers after the step they are in."""
+        self._stopped = True
         tasks = list(self._tasks.values())
         self._tasks.clear()
         for task in tasks:

@@ -8,6 +8,7 @@ import asyncio
 import atexit
 import concurrent.futures
 import contextlib
+import os
 import threading
 import weakref
 from collections.abc import Callable, Coroutine
@@ -15,7 +16,7 @@ from functools import update_wrapper
 from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, overload
 
 from memos.errors import InvalidInput
-from memos.system import AsyncMemOS
+from memos.system import FORKED, AsyncMemOS
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -51,7 +52,7 @@ class _Verb(Generic[P, R]):
         except TypeError as e:
             hint = next((f"; did you mean {ours}?" for word, ours in _ELSEWHERE.items() if f"'{word}'" in str(e)), "")
             raise TypeError(str(e).replace("AsyncMemOS.", "MemOS.") + hint) from None
-        return instance._run(coroutine)
+        return instance._engine.run(coroutine)
 
 
 class MemOS:
@@ -63,11 +64,8 @@ class MemOS:
 
     def __init__(self, home: Any = None, **options: Any) -> None:
         self._system = AsyncMemOS(home, **options)
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._thread: threading.Thread | None = None
-        self._lock = threading.Lock()
-        self._closed = False
-        _open.add(self)
+        self._engine = _Engine(self._system)
+        weakref.finalize(self, self._engine.abandon).atexit = False  # at exit `_close_all` waits for the end instead
 
     add = _Verb(AsyncMemOS.add)
     update = _Verb(AsyncMemOS.update)
@@ -97,16 +95,7 @@ class MemOS:
 
     def close(self) -> None:
         """Finish writes, close every file and end the thread. A second call does nothing."""
-        with self._lock:
-            loop, self._loop = self._loop, None
-            self._closed = True
-        _open.discard(self)
-        if loop is None:
-            return
-        asyncio.run_coroutine_threadsafe(self._system.close(), loop).result()
-        loop.call_soon_threadsafe(loop.stop)
-        assert self._thread is not None
-        self._thread.join()
+        self._engine.close()
 
     def __enter__(self) -> Self:
         return self
@@ -114,13 +103,27 @@ class MemOS:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _run(self, coroutine: Coroutine[Any, Any, R]) -> R:
+
+class _Engine:
+    """A system, and the thread with the event loop it runs in. Knows no `MemOS`, so that a forgotten one can be freed."""
+
+    def __init__(self, system: AsyncMemOS) -> None:
+        self._system = system
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+        self._lock = threading.Lock()
+        self._closed: str | None = None  # why nothing can be asked any more
+        _engines.add(self)
+
+    def run(self, coroutine: Coroutine[Any, Any, R]) -> R:
+        """The result of a verb, waited for."""
         with self._lock:
             if self._closed:
                 coroutine.close()
-                raise InvalidInput(_CLOSED)
+                raise InvalidInput(self._closed)
             if self._loop is None:
-                self._loop = self._start()
+                self._start()
+                assert self._loop is not None
             future = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
         try:
             return future.result()
@@ -130,8 +133,47 @@ class MemOS:
             future.cancel()
             raise
 
-    def _start(self) -> asyncio.AbstractEventLoop:
-        loop = asyncio.new_event_loop()
+    def close(self) -> None:
+        """End the system, then the thread, and wait for both."""
+        with self._lock:
+            first, self._closed = self._closed is None, self._closed or _CLOSED
+            loop, thread = self._loop, self._thread
+        if loop is None or thread is None:
+            return
+        if first:
+            ending = asyncio.run_coroutine_threadsafe(self._system.close(), loop)
+            try:
+                ending.result()
+            finally:
+                loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+
+    def abandon(self) -> None:
+        """The same for a `MemOS` that nobody holds any more: waits for nothing, for any thread may come to free it."""
+        loop = self._loop
+        if self._closed or loop is None:
+            return
+        self._closed = _CLOSED
+
+        async def end() -> None:
+            try:
+                await self._system.close()
+            finally:
+                loop.stop()
+
+        with contextlib.suppress(RuntimeError):  # the loop has ended already
+            loop.call_soon_threadsafe(lambda: setattr(self, "_ending", loop.create_task(end())))
+
+    def forked(self) -> None:
+        """In the child of a fork: the thread is not here, and what the parent has open is not the child's."""
+        self._lock = threading.Lock()
+        if self._loop is not None:
+            _inherited.append(self._loop)  # freeing it would take the parent's sockets out of the parent's selector
+            self._loop = self._thread = None
+            self._closed = self._closed or FORKED
+
+    def _start(self) -> None:
+        loop = self._loop = asyncio.new_event_loop()
 
         def run() -> None:
             asyncio.set_event_loop(loop)
@@ -145,14 +187,23 @@ class MemOS:
 
         self._thread = threading.Thread(target=run, name="memos-loop", daemon=True)
         self._thread.start()
-        return loop
 
 
-_open: weakref.WeakSet[MemOS] = weakref.WeakSet()
+_engines: weakref.WeakSet[_Engine] = weakref.WeakSet()
+_inherited: list[asyncio.AbstractEventLoop] = []
 
 
 @atexit.register
 def _close_all() -> None:
-    for system in list(_open):
+    for engine in list(_engines):
         with contextlib.suppress(Exception):
-            system.close()
+            engine.close()
+
+
+def _in_child() -> None:
+    for engine in list(_engines):
+        engine.forked()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_in_child)

@@ -5,8 +5,10 @@ Every verb names a user and works on one cube (the user's own by default), which
 
 from __future__ import annotations
 
+import asyncio
 import builtins
 import contextlib
+import os
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -46,6 +48,7 @@ from memos.storage.sqlite.registry import SqliteRegistry, check_name
 
 DEFAULT_USER = "default"
 DEFAULT_SESSION = "default"
+FORKED = "this MemOS was made before fork; make a new MemOS in this process"
 When = datetime | str | float | None
 _WHOLE = (SearchStatus.FOUND, SearchStatus.NOTHING)  # what a search must not claim when a cube could not be searched
 
@@ -263,7 +266,7 @@ class AsyncMemOS:
         """
         if cube is not None and cubes is not None:
             raise InvalidInput("give cube or cubes, not both")
-        if cubes is not None and (isinstance(cubes, str) or not cubes):
+        if cubes is not None and (isinstance(cubes, str) or not listed(cubes, "cubes")):
             raise InvalidInput(f"cubes is a list of at least one cube name, got {cubes!r}")
         ask = Ask(
             query=query,
@@ -283,7 +286,7 @@ class AsyncMemOS:
             embedders: dict[str, Embedder] = {}
             failed: list[tuple[str, StorageError]] = []
             waiting = 0
-            for name in dict.fromkeys(cubes) if cubes is not None else (cube,):
+            for name in dict.fromkeys(check_name(c, "cube") for c in cubes) if cubes is not None else (cube,):
                 try:
                     cube_info, store = await stack.enter_async_context(self._cube(user, name, "read"))
                     waiting += await parts.background.catch_up(store)
@@ -414,7 +417,7 @@ class AsyncMemOS:
         self, name: str, *, user: str = DEFAULT_USER, info: Mapping[str, Any] | None = None
     ) -> CubeInfo:
         """A new cube owned by `user`. Raises InvalidInput when the name is taken."""
-        found, new = self._parts().registry.create(name, user, info)
+        found, new = self._parts().registry.create(name, user, checked_info(info, "info"))
         if not new:
             raise InvalidInput(f"a cube named {name!r} exists already; choose another name or open that one")
         return found
@@ -452,7 +455,7 @@ class AsyncMemOS:
         `overwrite`.
         """
         async with self._cube(user, cube, "read") as (cube_info, store):
-            return await archive.export(store, cube_info, Path(path), overwrite=overwrite)
+            return await archive.export(store, cube_info, Path(path), home=self.settings.home, overwrite=overwrite)
 
     async def import_cube(self, path: str | Path, name: str, *, user: str = DEFAULT_USER) -> archive.Report:
         """Read an archive into a new cube. Raises ArchiveError, and creates nothing, when it is damaged or hostile."""
@@ -470,10 +473,14 @@ class AsyncMemOS:
 
     async def close(self) -> None:
         """Stop background work (what is left is taken up at the next start) and close every file."""
+        mine = self._started is not None and self._started.pid == os.getpid()  # what is the parent's, the parent closes
+        if mine and self._started is not None:
+            self._started.check_loop(ended=True)
         self._closed = True
-        if self._started is not None:
+        if mine and self._started is not None:
             parts, self._started = self._started, None
-            await parts.background.stop()
+            if not parts.loop.is_closed():
+                await parts.background.stop()
             await parts.cubes.close()
             parts.registry.close()
 
@@ -482,6 +489,9 @@ class AsyncMemOS:
             raise InvalidInput("this MemOS is closed; make a new one")
         if self._started is None:
             self._started = _Parts(self.settings, self._given_embedder, self._given_reranker)
+        elif self._started.pid != os.getpid():
+            raise InvalidInput(FORKED)
+        self._started.check_loop()
         return self._started
 
     @contextlib.asynccontextmanager
@@ -510,11 +520,19 @@ class _Parts:
     """What a started system holds."""
 
     def __init__(self, settings: Settings, embedder: Embedder | None, reranker: Reranker | None) -> None:
+        self.loop, self.pid = asyncio.get_running_loop(), os.getpid()
         self.registry = SqliteRegistry(settings.home, durability=settings.durability)
         self.cubes = CubePool(self.registry, settings)
         self.embedder = embedder if embedder is not None else make_embedder(settings.embedder)
         self.recall = Recall(self.embedder, reranker if reranker is not None else make_reranker(settings.reranker))
         self.background = Background(self.cubes, self.embedder, settings.embedder)
+
+    def check_loop(self, *, ended: bool = False) -> None:
+        """Raise InvalidInput in another event loop than the first call's (unless that one has `ended`)."""
+        if asyncio.get_running_loop() is not self.loop and not (ended and self.loop.is_closed()):
+            raise InvalidInput(
+                "this AsyncMemOS belongs to another event loop; make one in each asyncio.run, or use MemOS"
+            )
 
 
 def _existing(tx: WriteTx, id: str) -> Memory:

@@ -47,7 +47,7 @@ class Home:
         assert info is not None
         path = self.folder / file
         async with self.pool.use(info) as store:
-            return path, await archive.export(store, info, path, **options)
+            return path, await archive.export(store, info, path, home=self.settings.home, **options)
 
     async def restore(self, path: Path, name: str = "copy") -> archive.Report:
         return await archive.restore(path, name, "bo", self.registry, self.pool)

@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 from reading_cases import NOW, facts, say, shown
 
 from memos.memory.model import Kind
+from memos.reading.finding import Finding
 from memos.reading.rules import read_message
+from memos.reading.sense import makes_sense
 
 
 def test_the_text_stands_on_its_own_in_the_third_person() -> None:
@@ -117,6 +119,53 @@ def test_events_need_a_past_date() -> None:
     ]
     assert not [f for f in read_message(say("I went to a chess club.")) if f.kind is Kind.EVENT]
     assert not [f for f in read_message(say("I didn't go there yesterday.")) if f.kind is Kind.EVENT]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("And the wifi password is hunter2.", "The wifi password is hunter2."),
+        ("So our gate code is 4471.", "The user's gate code is 4471."),
+        ("And I live in Rome.", "The user lives in Rome."),
+        ("I live at 14 Harrow Lane.", "The user lives at 14 Harrow Lane."),
+        ("My new boss is Maria.", "The user has a new boss named Maria."),
+    ],
+)
+def test_sentences_begin_with_their_subject(text: str, said: str) -> None:
+    assert [f.text for f in facts(text)] == [said]
+
+
+def test_a_time_of_day_alone_does_not_say_which_day() -> None:
+    (found,) = facts("The flight leaves at 8:15.")
+    assert (found.kind, found.due) == (Kind.FACT, None)
+    (found,) = facts("The flight leaves at 8:15 on Friday.")
+    assert (found.kind, found.due and found.due[0]) == (Kind.COMMITMENT, datetime(2024, 5, 10, 8, 15, tzinfo=UTC))
+
+
+# --- sense ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("value", "sensible"),
+    [
+        ("Bergen", True),
+        ("US", True),
+        ("the friends I have", True),
+        ("Bergen and I'm", False),
+        ("Bergen and", False),
+        ("and Bergen", False),
+        ("Bergen I", False),
+        ("coffee and we", False),
+        ("the", False),
+        ("Oslo but", False),
+        ("nuts and they are", False),
+        ("咖啡所以", False),
+        ("上海我", False),
+    ],
+)
+def test_a_value_that_runs_into_the_next_clause_is_refused(value: str, sensible: bool) -> None:
+    finding = Finding(Kind.PROFILE, f"Ann: {value}.", "Ann", "home_city", value, 0, len(value))
+    assert makes_sense(finding) is sensible
 
 
 # --- keys and slots -------------------------------------------------------------------------------
@@ -278,6 +327,15 @@ PIECES = st.sampled_from(
         "😀",
         "code is 2207",
         "have ",
+        "quit my job",
+        "gave up ",
+        "coffee",
+        "at 14 Harrow Lane",
+        "Leeds",
+        "搬家了",
+        "新地址是",
+        "离婚了",
+        "而且",
         "two kids",
         "提醒我",
         "明天",

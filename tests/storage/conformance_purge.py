@@ -7,11 +7,26 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from making import EVERYTHING, add, add_text, day, derive, embed, found, link, supersede, texts, trace, unit, update
+from making import (
+    EVERYTHING,
+    add,
+    add_text,
+    day,
+    derive,
+    embed,
+    fact,
+    found,
+    link,
+    supersede,
+    texts,
+    trace,
+    unit,
+    update,
+)
 
 from memos.memory.ids import new_id
 from memos.memory.model import Edge, EdgeType, Kind, Memory, Source, Status
-from memos.storage.ports import CubeStore, Purged
+from memos.storage.ports import CubeStore, Purged, View
 
 MENTIONS = EdgeType.MENTIONS
 
@@ -182,3 +197,38 @@ class Purges:
         kept = await update(store, kept, sources=(*kept.sources, Source(uri="file:notes")))
         await purge(store, said)
         assert [s.uri for s in (await store.get([kept.id]))[0].sources] == [None, "file:notes"]
+
+    async def test_a_fact_that_stays_forgets_what_only_the_deleted_evidence_told(self, store: CubeStore) -> None:
+        gone, other = await add(
+            store, trace("said", session="secret", valid_from=day(0)), trace("again", session="open", valid_from=day(5))
+        )
+        first = Source(memory_id=gone.id, time=day(0))
+        kept = fact("Oslo", session="secret", valid_from=day(0), sources=(first,))
+        await add(store, kept)
+        await link(store, Edge(kept.id, gone.id, EdgeType.DERIVED_FROM, weight=0.9))
+        both = (first, Source(memory_id=other.id, time=day(5)))
+        await update(store, (await store.get([kept.id]))[0], sources=both, seen=2)
+        await link(store, Edge(kept.id, other.id, EdgeType.DERIVED_FROM, weight=0.6))
+        await embed(store, "m", [unit(1, 0), unit(0, 1), unit(1, 1)])
+        assert (await store.history(kept.id))[0].memory.session == "secret"
+        await purge(store, gone)
+        history = [v.memory for v in await store.history(kept.id)]
+        assert [m.version for m in history] == [2, 3]  # the first rested on nothing else
+        for m in history:
+            assert (m.session, m.seen, m.valid_from, m.confidence) == ("open", 1, day(5), 0.6)
+            assert [s.memory_id for s in m.sources] == [other.id]
+        assert await found(store, "Oslo") == ["Oslo"]
+        assert kept.id in {h.id for h in await store.search_vector(unit(1, 1), "m")}
+        assert await found(store, "Oslo", View(known_at=history[0].known_from)) == ["Oslo"]
+
+    async def test_a_former_text_that_only_the_deleted_evidence_gave_goes(self, store: CubeStore) -> None:
+        gone, other = await add(store, trace("said"), trace("again"))
+        kept = await derive(store, "zanzibar", gone)
+        sources = (*kept.sources, Source(memory_id=other.id))
+        await update(store, kept, text="an island", sources=sources)
+        await link(store, Edge(kept.id, other.id, EdgeType.DERIVED_FROM))
+        report = await purge(store, gone)
+        assert report.terms >= 1
+        assert [v.memory.text for v in await store.history(kept.id)] == ["an island", "an island"]
+        assert await found(store, "zanzibar", EVERYTHING) == []
+        assert await found(store, "island") == ["an island"]

@@ -22,7 +22,7 @@ from memos import __version__
 from memos.cubes import records
 from memos.cubes.container import MANIFEST, ArchiveReader, ArchiveWriter, Sum, whole_file
 from memos.cubes.pool import CubePool
-from memos.errors import ArchiveError, InvalidInput, StorageError
+from memos.errors import ArchiveError, InvalidInput
 from memos.memory.ids import id_from_bytes, id_to_bytes
 from memos.memory.time import to_micros
 from memos.storage.ports import CubeInfo
@@ -59,13 +59,20 @@ class Report:
 
 
 async def export(
-    store: SqliteCube, info: CubeInfo, path: Path, *, overwrite: bool = False, progress: Progress | None = None
+    store: SqliteCube,
+    info: CubeInfo,
+    path: Path,
+    *,
+    home: Path,
+    overwrite: bool = False,
+    progress: Progress | None = None,
 ) -> Report:
     """Write all of a cube, as it is at one moment, to `path`; the file appears when it is complete.
 
-    Raises InvalidInput when the file exists (without `overwrite`) or its folder does not, StorageError when it cannot
-    be written.
+    Raises InvalidInput when the file exists (without `overwrite`), is no plain file or lies in the data folder `home`
+    or in none, StorageError when it cannot be written.
     """
+    _check_outside(home, path)
 
     def run(db: apsw.Connection) -> Report:
         with whole_file(path, overwrite=overwrite) as file, transfer.snapshot(db):
@@ -90,22 +97,44 @@ async def restore(
     no such file or the name is taken; nothing is left behind then.
     """
     check_name(name, "cube")
-    target = registry.new_file()
-    building = asyncio.ensure_future(asyncio.to_thread(_build, path, name, target, progress or _silent))
+    _readable(path)
+    with registry.building() as target:
+        building = asyncio.ensure_future(asyncio.to_thread(_build, path, name, target, progress or _silent))
+        try:
+            manifest, report = await asyncio.shield(building)
+            found, new = registry.create(name, user, manifest.info, file=target.name)
+            if not new:
+                raise InvalidInput(f"a cube named {name!r} exists already; import under another name")
+            async with pool.use(found):
+                return report
+        except BaseException:
+            await asyncio.gather(building, return_exceptions=True)  # a thread cannot be cancelled, only waited for
+            known = registry.find(name)
+            if known is not None and known.location == target.name:
+                await pool.remove(known)
+            raise
+
+
+def _check_outside(home: Path, path: Path) -> None:
+    """Raise InvalidInput for a path inside the data folder, or that is none."""
+    if "\0" in str(path):
+        raise InvalidInput(f"{str(path)!r:.100} holds a NUL character; name a file to write")
     try:
-        manifest, report = await asyncio.shield(building)
-        found, new = registry.create(name, user, manifest.info, file=target.name)
-        if not new:
-            raise InvalidInput(f"a cube named {name!r} exists already; import under another name")
-        async with pool.use(found):
-            return report
-    except BaseException:
-        await asyncio.gather(building, return_exceptions=True)  # a thread cannot be cancelled, only waited for
-        known = registry.find(name)
-        if known is not None and known.location == target.name:
-            await pool.remove(known)
-        target.unlink(missing_ok=True)
-        raise
+        inside = home.resolve()
+        hit = any(p.is_relative_to(inside) for p in (path.resolve(), path.parent.resolve() / path.name))
+    except (OSError, RuntimeError) as e:  # a loop of links
+        raise InvalidInput(f"{path} cannot be written to ({e}); name a file to write") from None
+    if hit:
+        raise InvalidInput(f"{path} lies in the data folder {home}, which only MemOS writes to; name a file elsewhere")
+
+
+def _readable(path: Path) -> None:
+    if "\0" in str(path):
+        raise InvalidInput(f"{str(path)!r:.100} holds a NUL character; name an archive file")
+    if not path.is_file():
+        raise InvalidInput(
+            f"{path} {'is not a plain file' if path.exists() else 'does not exist'}; name an archive file"
+        )
 
 
 # -- writing ---------------------------------------------------------------------------------------------------
@@ -208,10 +237,6 @@ class _Checked:
 
 def _build(path: Path, name: str, target: Path, progress: Progress) -> tuple[_Manifest, Report]:
     """Check the whole archive, then fill the file `target` from it."""
-    if not path.is_file():
-        raise InvalidInput(
-            f"{path} {'is not a plain file' if path.exists() else 'does not exist'}; name an archive file"
-        )
     try:
         file = path.open("rb")
     except OSError as e:
@@ -227,10 +252,6 @@ def _build(path: Path, name: str, target: Path, progress: Progress) -> tuple[_Ma
         return manifest, _report(name, manifest.counts, path)
     except ArchiveError as e:
         raise ArchiveError(f"{path.name} was not imported: {e}") from e
-    except (OSError, StorageError):
-        for suffix in ("", "-wal", "-shm"):
-            target.with_name(target.name + suffix).unlink(missing_ok=True)
-        raise
 
 
 def _read_manifest(archive: ArchiveReader) -> _Manifest:

@@ -6,6 +6,7 @@ Nothing is ever unpacked to disk, so no name in an archive can become a path; wh
 from __future__ import annotations
 
 import contextlib
+import glob
 import hashlib
 import os
 import stat
@@ -20,6 +21,7 @@ from typing import IO
 
 from memos.cubes.records import MAX_LINE
 from memos.errors import ArchiveError, InvalidInput, StorageError, StorageFull, StorageReadOnly
+from memos.storage.held import abandoned, hold
 
 MANIFEST = "manifest.json"
 MAX_MEMBERS = 5 + 2 * 32
@@ -73,15 +75,15 @@ def whole_file(path: Path, *, overwrite: bool) -> Iterator[IO[bytes]]:
     """A file that takes its name when the block ends well, and leaves nothing when it does not. Raises InvalidInput,
     StorageError.
     """
-    if path.is_dir() or not path.parent.is_dir():
-        raise InvalidInput(
-            f"{path} {'is a folder' if path.is_dir() else 'lies in no existing folder'}; name a file to write"
-        )
-    if path.exists() and not overwrite:
-        raise InvalidInput(f"{path} exists already; choose another name or allow overwriting")
-    temporary = path.with_name(f".{path.name[:100]}.{uuid.uuid4().hex[:12]}.part")
+    _check_target(path, overwrite)
+    stem = f".{path.name[:100]}."
+    temporary = path.with_name(f"{stem}{uuid.uuid4().hex[:12]}.part")
     try:
+        for left in path.parent.glob(f"{glob.escape(stem)}{'[0-9a-f]' * 12}.part"):
+            if abandoned(left):  # by a process that was killed; it holds memories in plain text
+                left.unlink(missing_ok=True)
         with temporary.open("xb") as file:
+            hold(file)
             yield file
             file.flush()
             os.fsync(file.fileno())
@@ -93,6 +95,27 @@ def whole_file(path: Path, *, overwrite: bool) -> Iterator[IO[bytes]]:
         raise kind(f"{path} could not be written ({e.strerror or e}); nothing was left there") from e
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def _check_target(path: Path, overwrite: bool) -> None:
+    """Raise InvalidInput unless a file may be written at a path: there is none, or a plain one to be replaced."""
+    try:
+        folder_there = path.parent.is_dir()
+        found = stat.S_IFMT(path.lstat().st_mode)
+        if found == stat.S_IFLNK and path.exists():
+            found = stat.S_IFMT(path.stat().st_mode)
+    except FileNotFoundError:
+        found = None
+    except OSError as e:
+        raise InvalidInput(f"{path} cannot be written to ({e.strerror or e}); name a file to write") from None
+    if not folder_there:
+        raise InvalidInput(f"{path} lies in no existing folder; name a file to write")
+    if found == stat.S_IFDIR:
+        raise InvalidInput(f"{path} is a folder; name a file to write")
+    if found is not None and found not in (stat.S_IFREG, stat.S_IFLNK):
+        raise InvalidInput(f"{path} is not a plain file; name a file to write")
+    if found is not None and not overwrite:
+        raise InvalidInput(f"{path} exists already; choose another name or allow overwriting")
 
 
 # -- reading ---------------------------------------------------------------------------------------------------

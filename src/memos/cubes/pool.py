@@ -4,54 +4,62 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections import OrderedDict
-from collections.abc import AsyncIterator
-from dataclasses import dataclass, field
+from collections import Counter, OrderedDict
+from collections.abc import AsyncIterator, Callable
 
-from memos.errors import NotFound
+import apsw
+import structlog
+
+from memos.errors import InvalidInput, MemosError, NotFound
 from memos.memory.time import utcnow
 from memos.settings import Settings
 from memos.storage.ports import CubeInfo
 from memos.storage.sqlite.cube import SqliteCube
 from memos.storage.sqlite.registry import SqliteRegistry
+from memos.storage.threads import aside
+
+log = structlog.get_logger(__name__)
 
 _EMPTY = "../empty.cube"  # beside the cubes: it belongs to nobody, and nothing is ever written into it
 
 
-@dataclass(slots=True)
-class _Entry:
-    cube: SqliteCube
-    users: int = 0
-    idle: asyncio.Event = field(default_factory=asyncio.Event)
-
-
 class CubePool:
-    """Hands out open cubes. Used within one event loop."""
+    """Hands out open cubes. Used within one event loop.
+
+    Every choice of what to open, close or slim is made between two awaits; the work itself is done in tasks of its own,
+    whose failures are logged and never meet a caller.
+    """
 
     def __init__(self, registry: SqliteRegistry, settings: Settings) -> None:
         self._registry, self._settings = registry, settings
-        self._open: OrderedDict[str, _Entry] = OrderedDict()
-        self._opening: dict[str, asyncio.Lock] = {}
-        self._leaving: set[str] = set()
+        self._open: OrderedDict[str, SqliteCube] = OrderedDict()  # the least recently used first
+        self._users: Counter[str] = Counter()  # of each cube, those who wait for its opening included
+        self._idle: dict[str, asyncio.Event] = {}  # set when the last user of a cube that is to go has left it
+        self._opening: dict[str, asyncio.Task[None]] = {}
+        self._cleaning: dict[asyncio.Task[None], str] = {}
+        self._closed = False
 
     @contextlib.asynccontextmanager
     async def use(self, info: CubeInfo) -> AsyncIterator[SqliteCube]:
         """The open cube, kept open for the length of the block."""
-        entry = self._open.get(info.location)
-        if entry is None:
-            entry = await self._open_cube(info)
-        if info.location in self._leaving:
+        location = info.location
+        if self._closed:
+            raise InvalidInput("this MemOS is closed; make a new one")
+        if location in self._idle:
             raise NotFound(f"cube {info.name!r} is being deleted")
-        entry.users += 1
-        entry.idle.clear()
-        self._open.move_to_end(info.location)
+        self._users[location] += 1
         try:
-            yield entry.cube
+            while location not in self._open:
+                await self._opened(location)
+            self._open.move_to_end(location)
+            yield self._open[location]
         finally:
-            entry.users -= 1
-            if not entry.users:
-                entry.idle.set()
-            await self._trim()
+            self._users[location] -= 1
+            if not self._users[location]:
+                del self._users[location]
+                if location in self._idle:
+                    self._idle[location].set()
+            self._trim()
 
     @contextlib.asynccontextmanager
     async def nothing(self, user: str) -> AsyncIterator[tuple[CubeInfo, SqliteCube]]:
@@ -62,58 +70,83 @@ class CubePool:
 
     async def remove(self, info: CubeInfo) -> int:
         """Close a cube for good and delete its files; waits for who still uses it. Returns the bytes freed."""
-        self._leaving.add(info.location)
+        location = info.location
+        if location in self._idle:
+            raise NotFound(f"cube {info.name!r} is being deleted")
+        idle = self._idle[location] = asyncio.Event()
         try:
-            entry = self._open.get(info.location)
-            if entry is not None:
-                if entry.users:
-                    await entry.idle.wait()
-                self._open.pop(info.location, None)
-                await entry.cube.close()
-            self._registry.delete(info.name)
-            path = self._registry.path(info)
-            freed = 0
-            for file in (path, *path.parent.glob(path.name + "*")):
-                if file.exists():
-                    freed += file.stat().st_size
-                    file.unlink()
-            return freed
+            if self._users[location]:
+                await idle.wait()
+            self._close_cube(location)
+            await self._cleaned(location)
+            file = self._registry.delete(info.name)
+            return await asyncio.to_thread(self._registry.removed, file.name)
         finally:
-            self._leaving.discard(info.location)
+            del self._idle[location]
 
     async def close(self) -> None:
         """Close every cube."""
-        entries = list(self._open.values())
+        self._closed = True
+        await asyncio.gather(*self._opening.values(), return_exceptions=True)
+        cubes = list(self._open.values())
         self._open.clear()
-        await asyncio.gather(*(e.cube.close() for e in entries))
+        await asyncio.gather(*(cube.close() for cube in cubes))
+        await self._cleaned()
 
-    async def _open_cube(self, info: CubeInfo) -> _Entry:
-        lock = self._opening.setdefault(info.location, asyncio.Lock())
-        async with lock:
-            entry = self._open.get(info.location)
-            if entry is None:
-                path = self._registry.path(info)
-                loop = asyncio.get_running_loop()
-                cube = await loop.run_in_executor(
-                    None,
-                    lambda: SqliteCube.open(path, durability=self._settings.durability, create=info.location == _EMPTY),
-                )
-                entry = self._open[info.location] = _Entry(cube)
-        self._opening.pop(info.location, None)
-        return entry
+    def _opened(self, location: str) -> asyncio.Future[None]:
+        """Waits until a cube is open; whoever is cancelled meanwhile does not take it from the others."""
+        task = self._opening.get(location)
+        if task is None:
+            task = self._opening[location] = asyncio.create_task(self._open_cube(location))
+            task.add_done_callback(lambda done: done.cancelled() or done.exception())  # had by who waits, if anybody does
+        return asyncio.shield(task)
 
-    async def _trim(self) -> None:
+    async def _open_cube(self, location: str) -> None:
+        path = self._registry.folder / "cubes" / location
+        try:
+            self._open[location] = await asyncio.to_thread(
+                SqliteCube.open, path, durability=self._settings.durability, create=location == _EMPTY
+            )
+        finally:
+            del self._opening[location]
+
+    def _trim(self) -> None:
         """Close the least recently used cubes beyond the limit, and drop the oldest indexes beyond the memory limit."""
-        spare = len(self._open) - self._settings.open_cubes
-        if spare > 0:
-            for location in [k for k, e in self._open.items() if not e.users][:spare]:
-                entry = self._open.pop(location)
-                await entry.cube.close()
+        for location in list(self._open):
+            if len(self._open) <= self._settings.open_cubes:
+                break
+            if not self._users[location]:
+                self._close_cube(location)
         budget = self._settings.resident_mb << 20
-        held = sum(e.cube.resident_bytes for e in self._open.values())
-        for entry in list(self._open.values())[:-1]:
+        held = sum(cube.resident_bytes for cube in self._open.values())
+        for location, cube in list(self._open.items()):
             if held <= budget:
                 break
-            if not entry.users and entry.cube.resident_bytes:
-                held -= entry.cube.resident_bytes
-                entry.cube.ranked.feed.drop()
+            if not self._users[location] and (size := cube.resident_bytes):
+                held -= size
+                if size > budget:
+                    log.warning("index_exceeds_resident_mb", bytes=size, resident_mb=self._settings.resident_mb)
+                self._clean(location, cube.ranked.feed.drop)
+
+    def _close_cube(self, location: str) -> None:
+        cube = self._open.pop(location, None)
+        if cube is not None:
+            self._clean(location, cube.close_now)
+
+    def _clean(self, location: str, work: Callable[[], None]) -> None:
+        """Do something blocking that nobody waits for."""
+
+        async def run() -> None:
+            try:
+                await aside(work)
+            except (MemosError, apsw.Error) as e:
+                log.error("cube_not_closed", error=str(e))
+
+        task = asyncio.create_task(run())
+        self._cleaning[task] = location
+        task.add_done_callback(lambda done: self._cleaning.pop(done, None))
+
+    async def _cleaned(self, location: str | None = None) -> None:
+        """Wait until what was cleaned of a cube, or of all, is done."""
+        tasks = [task for task, of in self._cleaning.items() if location in (None, of)]
+        await asyncio.gather(*tasks, return_exceptions=True)

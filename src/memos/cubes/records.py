@@ -9,12 +9,13 @@ import json
 import math
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
+from datetime import timedelta
 from enum import StrEnum
 from typing import Any, TypeVar
 
 from memos.errors import ArchiveError, InvalidInput
 from memos.memory.model import EMPTY, Edge, EdgeType, Kind, Memory, Origin, Source, Status
-from memos.memory.time import from_micros, to_micros
+from memos.memory.time import from_micros, to_micros, utcnow
 from memos.storage.ports import Todo
 from memos.storage.sqlite.transfer import StoredEdge, StoredKey, StoredVersion
 
@@ -22,6 +23,7 @@ E = TypeVar("E", bound=StrEnum)
 Read = Callable[[Any, str], Any]
 
 MAX_LINE = 64 << 20
+MAX_AHEAD = timedelta(days=1)
 _INT64 = 1 << 63
 _ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _KEY = re.compile(r"(?:[0-9a-f]{2}){1,64}")
@@ -62,6 +64,14 @@ def _instant(value: Any, what: str) -> Any:
         return from_micros(whole(value, what, -_INT64))
     except InvalidInput:
         raise _bad(what, value, "a time in the years 1 to 9999") from None
+
+
+def _clock(value: Any, what: str) -> Any:
+    """A time at which something was stored. One in the future would stand before all that is stored from now on."""
+    found = _instant(value, what)
+    if found > utcnow() + MAX_AHEAD:
+        raise _bad(what, value, "a time that has been; it was written by a machine whose clock is wrong")
+    return found
 
 
 def _share(value: Any, what: str) -> float:
@@ -135,8 +145,9 @@ def _fields(value: Any, schema: Mapping[str, Read], what: str, needed: Collectio
 
 _MEMORY: Mapping[str, Read] = {
     **dict.fromkeys(("title", "owner", "session", "role", "speaker", "message_id", "slot"), _optional(text)),
-    **dict.fromkeys(("valid_from", "valid_to", "retracted_at", "known_to"), _optional(_instant)),
-    **dict.fromkeys(("recorded_at", "known_from"), _instant),
+    **dict.fromkeys(("valid_from", "valid_to"), _optional(_instant)),
+    **dict.fromkeys(("retracted_at", "known_to"), _optional(_clock)),
+    **dict.fromkeys(("recorded_at", "known_from"), _clock),
     **dict.fromkeys(("confidence", "importance", "trust"), _share),
     **dict.fromkeys(("info", "body"), _object),
     "id": ident,
@@ -160,11 +171,12 @@ _VERSION: Mapping[str, Read] = {
 _VERSION_NEEDS = ("id", "kind", "text", "version", "known_from", "recorded_at", "op", "actor", "change")
 _EDGE: Mapping[str, Read] = {
     **dict.fromkeys(("src", "dst", "opened"), ident),
-    **dict.fromkeys(("valid_from", "valid_to", "known_to"), _optional(_instant)),
+    **dict.fromkeys(("valid_from", "valid_to"), _optional(_instant)),
+    "known_to": _optional(_clock),
     "type": _member(EdgeType),
     "predicate": _optional(text),
     "weight": _share,
-    "known_from": _instant,
+    "known_from": _clock,
     "info": _object,
     "closed": _optional(ident),
 }
@@ -172,7 +184,7 @@ _KEY_FIELDS: Mapping[str, Read] = {"key": text, "id": ident}
 _TODO: Mapping[str, Read] = {
     "id": ident,
     "task": _word,
-    "since": _instant,
+    "since": _clock,
     "attempts": whole,
     "error": _optional(text),
 }

@@ -18,7 +18,7 @@ class Ending:
     "coffee"), or whatever is there where `key` is empty.
 
     `unless`: values that hold these words stay. `only`: just facts told with this word. `if_changed`: only where the
-    statement itself changed what is current.
+    statement itself changed what is current. `now`: it is over by now, whenever it ended.
     """
 
     slot: str
@@ -26,6 +26,7 @@ class Ending:
     unless: str = ""
     only: str = ""
     if_changed: bool = False
+    now: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from zoneinfo import ZoneInfo
 from memos.errors import InvalidInput
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+AHEAD = timedelta(days=1)  # how far a sender's clock may be ahead of ours
 ACCEPTED = (
     "accepted are datetimes, dates, epoch seconds or milliseconds, ISO 8601 ('2025-06-26T15:00:00+02:00'), "
     "'2025-06-26 15:00', '1:56 pm on 8 May, 2023', RFC 2822 and '2023年5月8日 下午3点', in the years 1 to 9999"
@@ -52,6 +53,11 @@ class ParsedTime:
 def utcnow() -> datetime:
     """The present instant, aware UTC."""
     return datetime.now(UTC)
+
+
+def plausible(said: datetime, arrived: datetime) -> datetime:
+    """When something was said as far as order goes: not later than `AHEAD` after it arrived, or else when it arrived."""
+    return said if said - arrived <= AHEAD else arrived
 
 
 def to_micros(instant: datetime) -> int:

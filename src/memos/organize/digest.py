@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import structlog
 
 from memos.errors import MemosError, StorageError
 from memos.memory.model import Memory, Status
 from memos.memory.statement import Reading
+from memos.memory.time import plausible
 from memos.organize.reconcile import Outcome, mention, reconcile
 from memos.storage.ports import ANY_STATUS, DIGEST, Change, CubeStore, View, WriteTx
 
@@ -42,7 +43,7 @@ async def digest(store: CubeStore, reader: Reader, *, limit: int = BATCH) -> Dig
     now = marks[:limit]
     if not now:
         return Digested(0, 0, False)
-    traces = {m.id: m for m in await store.get([t.id for t in now], View(statuses=ANY_STATUS))}
+    traces = {m.id: _as_said(m) for m in await store.get([t.id for t in now], View(statuses=ANY_STATUS))}
     before = await store.preceding([t.id for t in now], 2)
     found = [traces[mark.id] for mark in now if mark.id in traces]
     readings = await asyncio.to_thread(_read, reader, found, before)  # beside the event loop: searches go on meanwhile
@@ -62,6 +63,13 @@ def _read(
             log.warning("read_failed", memory=trace.id, error=type(e).__name__)
             out.append((trace, f"{type(e).__name__}: {e}"))
     return out
+
+
+def _as_said(trace: Memory) -> Memory:
+    """A message dated long after it arrived was said when it arrived: otherwise it would hold its slots for ever."""
+    if trace.valid_from is None or trace.recorded_at is None:
+        return trace
+    return replace(trace, valid_from=plausible(trace.valid_from, trace.recorded_at))
 
 
 async def _one(store: CubeStore, trace: Memory, reading: Reading | str) -> bool:

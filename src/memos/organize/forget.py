@@ -1,19 +1,29 @@
-"""Forgetting: what a delete selects, and soft deletion (retraction) with everything that rests only on what is
-retracted.
+"""Forgetting: what a delete selects, soft deletion (retraction) with everything that rests only on what is retracted,
+and undo. Whatever is taken back or brought back, the slots it was in are settled again (law 5).
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 
-from memos.errors import InvalidInput, NotFound
-from memos.memory.filter import And, Compare, Field, Filter, Not, Op, Or
-from memos.memory.model import EdgeType, Layer, Memory, Status
-from memos.storage.ports import ANY_STATUS, CubeStore, View, WriteTx
-from memos.storage.timeline import reinstate
+from memos.errors import Conflict, InvalidInput, NotFound
+from memos.memory.filter import And, Compare, Field, Filter, Not, Op, Or, asks_for
+from memos.memory.model import Edge, EdgeType, Layer, Memory, Status
+from memos.storage.evidence import without
+from memos.storage.ports import ANY_STATUS, WAS_TRUE, CubeStore, View, WriteTx
+from memos.storage.timeline import reinstate, settle, slot_of
 
 PAGE = 1_000
+
+# A derived memory has these from its evidence: a filter on them means the records that were said then, there, by whom.
+_OF_RECORDS = (
+    *("session", "role", "speaker", "message_id", "owner", "origin", "trust"),
+    *("happened_at", "valid_from", "recorded_at", "known_from"),
+)
+_OF_DERIVED = ("kind", "layer", "slot", "id")  # a filter on these means what it names, derived or not
+_EVIDENCE = (EdgeType.DERIVED_FROM, EdgeType.PART_OF)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +79,9 @@ def _holds_of_any_text(where: Filter) -> bool:
 
 
 async def select(store: CubeStore, selection: Selection) -> list[str]:
-    """The ids a selection means, whatever their status. Raises NotFound for ids that do not exist."""
+    """The ids a selection means, whatever their status. A session, or a filter on where, when or by whom something was
+    said, means records: what is derived goes with the last of its evidence. Raises NotFound for ids that do not exist.
+    """
     view = View(statuses=ANY_STATUS)
     if selection.ids:
         found = {m.id for m in await store.get(selection.ids, view)}
@@ -77,20 +89,81 @@ async def select(store: CubeStore, selection: Selection) -> list[str]:
         if missing:
             raise NotFound(f"memory {missing[0]} does not exist in this cube; nothing was deleted")
         return list(selection.ids)
-    out: list[str] = []
+    chosen: list[Memory] = []
     cursor: str | None = None
     while True:
         page = await store.list(selection.where, view=view, limit=PAGE, cursor=cursor)
-        out += [m.id for m in page.items]
+        chosen += page.items
         cursor = page.cursor
         if cursor is None:
-            return out
+            break
+    if not _means_records(selection.where):
+        return [m.id for m in chosen]
+    supported = await _supported(store, chosen)
+    return [m.id for m in chosen if m.id not in supported]
+
+
+def _means_records(where: Filter | None) -> bool:
+    return any(asks_for(where, name) for name in _OF_RECORDS) and not any(asks_for(where, n) for n in _OF_DERIVED)
+
+
+async def _supported(store: CubeStore, chosen: Sequence[Memory]) -> set[str]:
+    """The derived memories among the chosen that rest on something which is not chosen, and stands."""
+    ids = {m.id for m in chosen}
+    evidence = {m.id: {s.memory_id for s in m.sources if s.memory_id} - ids for m in chosen if m.layer is Layer.DERIVED}
+    wanted = sorted(set().union(*evidence.values()))
+    standing: set[str] = set()
+    for at in range(0, len(wanted), PAGE):
+        found = await store.get(wanted[at : at + PAGE], View(statuses=ANY_STATUS))
+        standing |= {m.id for m in found if m.status is not Status.RETRACTED}
+    return {id for id, others in evidence.items() if others & standing}
 
 
 def retract(tx: WriteTx, ids: Iterable[str]) -> int:
     """Take memories back: hidden from reads, kept in history. What rests only on them goes too, and facts that only
     they had superseded are current again. Returns how many memories were retracted.
     """
+    slots: set[str] = set()
+    count = _retract(tx, ids, slots)
+    _settle(tx, slots)
+    return count
+
+
+def retract_derived(tx: WriteTx, trace: Memory) -> None:
+    """Take back what was read from this trace: its text has changed and it will be read again."""
+    slots: set[str] = set()
+    _unread(tx, trace, slots)
+    _settle(tx, slots)
+
+
+def undo(tx: WriteTx, id: str) -> list[Memory]:
+    """Revert the last change of a memory. What was read meanwhile from a text that is not there any more goes too, and
+    the slots it touches are settled again.
+
+    Raises Conflict when it would bring back what rests on nothing any more.
+    """
+    before = {i: memory for i in tx.changed_with(id) if (memory := tx.get(i)) is not None}
+    restored = tx.undo(id)
+    slots: set[str] = set()
+    for now in restored:
+        was = before.get(now.id, now)
+        slots.update(slot for m in (was, now) if (slot := slot_of(m)) is not None)
+        gone = now.status is Status.RETRACTED and was.status is not Status.RETRACTED
+        if now.layer is Layer.TRACE and (now.text != was.text or gone):
+            _unread(tx, now, slots, before=tx.now)
+    for now in restored:
+        if before.get(now.id, now).status is Status.RETRACTED and now.status in WAS_TRUE and _unsupported(tx, now):
+            raise Conflict(f"what memory {now.id} was read from is gone or changed since; undo that change first")
+    _settle(tx, slots)
+    return [tx.get(m.id) or m for m in restored]
+
+
+def _unsupported(tx: WriteTx, memory: Memory) -> bool:
+    return memory.layer is Layer.DERIVED and any(s.memory_id for s in memory.sources) and _alone(tx, memory.id)
+
+
+def _retract(tx: WriteTx, ids: Iterable[str], slots: set[str]) -> int:
+    """`retract`, which notes the slots to be settled."""
     waiting = list(ids)
     count = 0
     while waiting:
@@ -99,74 +172,73 @@ def retract(tx: WriteTx, ids: Iterable[str]) -> int:
             continue
         tx.put(replace(memory, status=Status.RETRACTED, retracted_at=tx.now), "retract")
         count += 1
-        for edge in tx.edges(memory.id, "in", (EdgeType.DERIVED_FROM, EdgeType.PART_OF)):
+        _note(slots, memory)
+        for edge in tx.edges(memory.id, "in", _EVIDENCE):
             if _alone(tx, edge.src):
                 waiting.append(edge.src)
             elif edge.type is EdgeType.DERIVED_FROM:
-                _withdraw(tx, edge.src, memory.id)
-        _reinstate(tx, memory)
+                _withdraw(tx, edge.src, memory.id, slots)
+        _reinstate(tx, memory, slots)
     return count
 
 
-def retract_derived(tx: WriteTx, trace: Memory, keep: Collection[str] = ()) -> None:
-    """Take back what was derived from this trace alone: its text has changed and it will be read again. `keep`: ids
-    that stay.
-    """
-    for edge in tx.edges(trace.id, "in", (EdgeType.DERIVED_FROM,)):
-        if edge.src in keep:
-            continue
+def _unread(tx: WriteTx, trace: Memory, slots: set[str], before: datetime | None = None) -> None:
+    """Take back what a trace was read for; with `before`, only what it was read for earlier than then."""
+
+    def read(edge: Edge) -> bool:
+        return before is None or edge.known_from is None or edge.known_from < before
+
+    for edge in filter(read, tx.edges(trace.id, "in", (EdgeType.DERIVED_FROM,))):
         others = [e for e in tx.edges(edge.src, "out", (EdgeType.DERIVED_FROM,)) if e.dst != trace.id]
         if others:
-            _withdraw(tx, edge.src, trace.id)
+            _withdraw(tx, edge.src, trace.id, slots)
         else:
             tx.unlink(edge.src, trace.id, EdgeType.DERIVED_FROM)
-            retract(tx, [edge.src])
-    for edge in tx.edges(trace.id, "out", (EdgeType.MENTIONS,)):
+            _retract(tx, [edge.src], slots)
+    for edge in filter(read, tx.edges(trace.id, "out", (EdgeType.MENTIONS,))):
         tx.unlink(trace.id, edge.dst, EdgeType.MENTIONS)
+    _reinstate(tx, trace, slots, [e for e in tx.edges(trace.id, "out", (EdgeType.SUPERSEDES,)) if read(e)])
 
 
-def undo(tx: WriteTx, id: str) -> list[Memory]:
-    """Revert the last change of a memory; what was read meanwhile from a text that is not there any more goes too."""
-    before = tx.get(id)
-    restored = tx.undo(id)
-    now = tx.get(id)
-    if before is None or now is None or before.layer is not Layer.TRACE:
-        return restored
-    if before.text != now.text or (now.status is Status.RETRACTED and before.status is not Status.RETRACTED):
-        retract_derived(tx, now, keep={m.id for m in restored})
-    return restored
-
-
-def _withdraw(tx: WriteTx, id: str, evidence: str) -> None:
-    """Take one of several pieces of evidence away from a fact; where the fact began with it, it begins with the next."""
+def _withdraw(tx: WriteTx, id: str, evidence: str, slots: set[str]) -> None:
+    """Take one of several pieces of evidence away from a fact, and what only that one told of it."""
+    edges = tx.edges(id, "out", (EdgeType.DERIVED_FROM,))
     tx.unlink(id, evidence, EdgeType.DERIVED_FROM)
     fact = tx.get(id)
     if fact is None:
         return
-    gone = {s.time for s in fact.sources if s.memory_id == evidence}
-    sources = tuple(s for s in fact.sources if s.memory_id != evidence)
-    times = [s.time for s in sources if s.time is not None]
-    began = fact.valid_from is not None and fact.valid_from in gone
-    start = max(min(times), fact.valid_from) if began and times and fact.valid_from is not None else fact.valid_from
-    tx.put(replace(fact, sources=sources, valid_from=start, seen=max(1, fact.seen - 1)), "evidence")
-    if start == fact.valid_from:
-        return
-    for edge in tx.edges(id, "out", (EdgeType.SUPERSEDES,)):
-        former = tx.get(edge.dst)
-        if former is not None and former.valid_to == fact.valid_from:
-            tx.put(replace(former, valid_to=start), "evidence")
+    left = without(tx, fact, (evidence,), edges)
+    if left != fact:
+        tx.put(left, "evidence")
+        _note(slots, left)
 
 
 def _alone(tx: WriteTx, id: str) -> bool:
     """Whether nothing that still stands supports a memory."""
-    for edge in tx.edges(id, "out", (EdgeType.DERIVED_FROM, EdgeType.PART_OF)):
+    for edge in tx.edges(id, "out", _EVIDENCE):
         evidence = tx.get(edge.dst)
         if evidence is not None and evidence.status is not Status.RETRACTED:
             return False
     return True
 
 
-def _reinstate(tx: WriteTx, gone: Memory) -> None:
-    for edge in tx.edges(gone.id, "out", (EdgeType.SUPERSEDES,)):
+def _reinstate(tx: WriteTx, gone: Memory, slots: set[str], edges: Sequence[Edge] | None = None) -> None:
+    """What `gone` had superseded is current again, or gets its place when its slot is settled."""
+    for edge in tx.edges(gone.id, "out", (EdgeType.SUPERSEDES,)) if edges is None else edges:
+        former = tx.get(edge.dst)
         tx.unlink(edge.src, edge.dst, EdgeType.SUPERSEDES)
-        reinstate(tx, edge.dst, gone, (gone.id,))
+        if former is not None and slot_of(former) is not None:
+            _note(slots, former)
+        else:
+            reinstate(tx, edge.dst, gone, (gone.id,))
+
+
+def _note(slots: set[str], memory: Memory) -> None:
+    slot = slot_of(memory)
+    if slot is not None:
+        slots.add(slot)
+
+
+def _settle(tx: WriteTx, slots: Iterable[str]) -> None:
+    for slot in sorted(slots):
+        settle(tx, slot)

@@ -16,6 +16,7 @@ from memos.memory.ids import new_id
 from memos.memory.model import Edge, EdgeType, Kind, Memory, Status
 from memos.memory.statement import Ending, Mention, Statement
 from memos.storage.ports import WAS_TRUE, WriteTx
+from memos.storage.timeline import first_said, last_said, settle, split
 
 _START = datetime(1, 1, 1, tzinfo=UTC)
 _END = datetime(9999, 12, 31, tzinfo=UTC)
@@ -42,17 +43,17 @@ def reconcile(tx: WriteTx, trace: Memory, statements: Iterable[Statement], outco
         changed = outcome.superseded > before
         for ending in statement.ends:
             if changed or not ending.if_changed:
-                _end_others(tx, trace, ending, _until(trace, statement), outcome)
+                _end_others(tx, trace, ending, _until(trace, statement, ending), outcome)
 
 
 def _bring(tx: WriteTx, trace: Memory, statement: Statement, outcome: Outcome) -> None:
-    known = sorted(tx.find_slot(statement.slot, WAS_TRUE), key=_said)
+    known = sorted(tx.find_slot(statement.slot, WAS_TRUE), key=last_said)
     same = [m for m in known if m.body.get("key") == statement.key]
     since = statement.valid_from or trace.valid_from or _START
     if statement.ended:
         at = statement.valid_to or since
-        ended = [m for m in known if _is_kind_of(m, statement.key)] if not statement.single else same
-        held = [m for m in ended if _lasts(m, at)]
+        is_it = _begins_with if statement.single else _is_kind_of
+        held = [m for m in known if is_it(m, statement.key) and _lasts(m, at)]
         if not _end(tx, trace, held, at, outcome) and statement.single and not held:
             _add_past(tx, trace, statement, same, outcome)
     elif statement.single and statement.valid_to is None and statement.kind is not Kind.EVENT:
@@ -69,7 +70,7 @@ def _end_others(tx: WriteTx, trace: Memory, ending: Ending, at: datetime, outcom
     """End what a statement says is over beside its own value; never what the same trace says."""
     over = [
         m
-        for m in sorted(tx.find_slot(ending.slot, WAS_TRUE), key=_said)
+        for m in sorted(tx.find_slot(ending.slot, WAS_TRUE), key=last_said)
         if _lasts(m, at)
         and (not ending.key or _is_kind_of(m, ending.key))
         and not (ending.unless and _holds(str(m.body.get("value", "")), ending.unless))
@@ -85,13 +86,22 @@ def _holds(text: str, words: str) -> bool:
     return re.search(rf"{edge}{re.escape(words)}{edge}", text, re.IGNORECASE) is not None
 
 
-def _until(trace: Memory, s: Statement) -> datetime:
+def _until(trace: Memory, s: Statement, ending: Ending) -> datetime:
     """When what a statement ends was over."""
-    return (s.valid_to if s.ended else s.valid_from) or trace.valid_from or _START
+    told = s.valid_to if s.ended else s.valid_from
+    return (None if ending.now else told) or trace.valid_from or _START
 
 
 def _lasts(m: Memory, at: datetime) -> bool:
     return m.valid_to is None or (m.valid_to > at and not m.body.get("past"))
+
+
+def _begins_with(m: Memory, key: str) -> bool:
+    """Whether a fact has this key, or says it with more words: "Oslo, Norway" of "Oslo"."""
+    held = str(m.body.get("key", ""))
+    return held.startswith(key) and (
+        len(held) == len(key) or not held[len(key)].isascii() or not held[len(key)].isalnum()
+    )
 
 
 def _is_kind_of(m: Memory, key: str) -> bool:
@@ -131,7 +141,7 @@ def _repeat(
         ),
         "evidence",
     )
-    tx.link(Edge(known.id, trace.id, EdgeType.DERIVED_FROM, weight=s.confidence))
+    tx.link(Edge(known.id, trace.id, EdgeType.DERIVED_FROM, weight=s.confidence, valid_from=s.valid_from))
 
 
 def _end(tx: WriteTx, trace: Memory, current: Sequence[Memory], at: datetime, outcome: Outcome) -> bool:
@@ -141,9 +151,10 @@ def _end(tx: WriteTx, trace: Memory, current: Sequence[Memory], at: datetime, ou
     ended, told = False, trace.valid_from or _START
     for m in current:
         recent = m.valid_from is None or at >= m.valid_from or (told >= m.valid_from and m.valid_from - at <= _RECENT)
-        if _said(m) <= told and recent:
-            tx.put(replace(m, status=Status.SUPERSEDED, valid_to=max(at, m.valid_from or at)), "end")
-            tx.link(Edge(trace.id, m.id, EdgeType.SUPERSEDES))
+        if last_said(m) <= told and recent:
+            until = max(at, m.valid_from or at)
+            tx.put(replace(m, status=Status.SUPERSEDED, valid_to=until), "end")
+            tx.link(Edge(trace.id, m.id, EdgeType.SUPERSEDES, valid_from=until))
             outcome.superseded += 1
             ended = True
     return ended
@@ -169,37 +180,37 @@ def _place(
     said = trace.valid_from or _START
     stays = sorted(
         (m for m in known if not m.body.get("past") and m.body.get("single", True)),
-        key=lambda m: (_first_said(m), m.valid_to or _END, m.id),
+        key=lambda m: (first_said(m), m.valid_to or _END, m.id),
     )
-    before = next((m for m in reversed(stays) if _first_said(m) <= said), None)
-    after = next((m for m in stays if _first_said(m) > said), None)
+    before = next((m for m in reversed(stays) if first_said(m) <= said), None)
+    after = next((m for m in stays if first_said(m) > said), None)
     if before is not None and before.body.get("key") == s.key and (before.valid_to is None or said < before.valid_to):
         _repeat(tx, trace, before, s, outcome)
         return
-    if before is not None and _said(before) > said:
-        after = _split(tx, before, said)
+    if before is not None and last_said(before) > said:
+        after = split(tx, before, said)
         before = tx.get(before.id)
     if after is not None and after.body.get("key") == s.key:
         _repeat(tx, trace, after, s, outcome, since)
         if before is not None:
             _supersede(tx, after.id, before, since, outcome)
+        settle(tx, s.slot)
         return
     ends = [m.valid_to for m in known if _tells_end(m, s, said) and m.valid_to is not None and m.valid_to >= since]
     if after is not None:
         ends.append(max(since, after.valid_from or since))
     fact = _add(tx, trace, s, since, outcome, min(ends, default=None))
-    if after is not None:
-        outcome.late += 1
-        tx.link(Edge(after.id, fact.id, EdgeType.SUPERSEDES))
-        if before is not None:  # it comes between them
-            tx.unlink(after.id, before.id, EdgeType.SUPERSEDES)
     if before is not None:
         _supersede(tx, fact.id, before, since, outcome)
+    if after is not None:
+        outcome.late += 1
+    if after is not None or (before is not None and since < (before.valid_from or since)):
+        settle(tx, s.slot)  # more than the last value is to be placed
 
 
 def _tells_end(m: Memory, s: Statement, said: datetime) -> bool:
     """Whether a fact says that this, said before it, is over."""
-    return bool(m.body.get("past")) and m.body.get("key") == s.key and _first_said(m) > said
+    return bool(m.body.get("past")) and m.body.get("key") == s.key and first_said(m) > said
 
 
 def _supersede(tx: WriteTx, by: str, before: Memory, since: datetime, outcome: Outcome) -> None:
@@ -208,26 +219,6 @@ def _supersede(tx: WriteTx, by: str, before: Memory, since: datetime, outcome: O
         tx.put(replace(before, status=Status.SUPERSEDED, valid_to=ended), "supersede")
         tx.link(Edge(by, before.id, EdgeType.SUPERSEDES))
         outcome.superseded += 1
-
-
-def _split(tx: WriteTx, stay: Memory, at: datetime) -> Memory:
-    """Cut a run of the same value in two, since another was said in between; returns the later one, which begins with the
-    first evidence after `at` and takes over what the run was to others.
-    """
-    later = tuple(s for s in stay.sources if s.time is not None and s.time > at)
-    rest = tuple(s for s in stay.sources if s not in later)
-    start = min(s.time for s in later if s.time is not None)
-    new = tx.put(replace(stay, id=new_id(), version=1, sources=later, valid_from=start, seen=len(later)), "split")
-    tx.put(replace(stay, sources=rest, seen=len(rest), status=Status.SUPERSEDED, valid_to=start), "split")
-    moved = {s.memory_id for s in later}
-    for edge in tx.edges(stay.id, "out", (EdgeType.DERIVED_FROM,)):
-        if edge.dst in moved:
-            tx.unlink(stay.id, edge.dst, EdgeType.DERIVED_FROM)
-            tx.link(Edge(new.id, edge.dst, EdgeType.DERIVED_FROM, weight=edge.weight))
-    for edge in tx.edges(stay.id, "in", (EdgeType.SUPERSEDES,)):
-        tx.unlink(edge.src, stay.id, EdgeType.SUPERSEDES)
-        tx.link(Edge(edge.src, new.id, EdgeType.SUPERSEDES))
-    return new
 
 
 def _add(
@@ -258,15 +249,14 @@ def _add(
         "derive",
     )
     outcome.added += 1
-    tx.link(Edge(fact.id, trace.id, EdgeType.DERIVED_FROM, weight=s.confidence))
+    tx.link(Edge(fact.id, trace.id, EdgeType.DERIVED_FROM, weight=s.confidence, valid_from=s.valid_from))
     return fact
 
 
 def mention(tx: WriteTx, trace: Memory, found: Mention, outcome: Outcome) -> str:
     """The entity of this name, created when it is new, linked from the trace that mentions it; returns its id."""
-    about = f"entity\x1f{found.type}\x1f{found.name.casefold()}"
-    key = hashlib.blake2b(about.encode("utf-8", "replace"), digest_size=16).digest()
-    entity = tx.find_key(key)
+    key = _entity_key(found.type, found.name)
+    entity = tx.find_key(key) or _by_other_type(tx, found, key)
     if entity is None:
         node = Memory(
             id=new_id(),
@@ -285,11 +275,22 @@ def mention(tx: WriteTx, trace: Memory, found: Mention, outcome: Outcome) -> str
     return entity
 
 
-def _first_said(m: Memory) -> datetime:
-    """When a fact was first said."""
-    return min((s.time for s in m.sources if s.time is not None), default=m.recorded_at or _START)
+def _entity_key(type: str, name: str) -> bytes:
+    about = f"entity\x1f{type}\x1f{name.casefold()}"
+    return hashlib.blake2b(about.encode("utf-8", "replace"), digest_size=16).digest()
 
 
-def _said(m: Memory) -> datetime:
-    """When a fact was last said."""
-    return max((s.time for s in m.sources if s.time is not None), default=m.recorded_at or _START)
+def _by_other_type(tx: WriteTx, found: Mention, key: bytes) -> str | None:
+    """The entity of this name where its type was only guessed: a dog called Pixel is no product. Once known to be
+    somebody, it stays so.
+    """
+    others = {"person": ("product", "other"), "product": ("person",), "other": ("person",)}.get(found.type, ())
+    for other in others:
+        known = tx.find_key(_entity_key(other, found.name))
+        entity = tx.get(known) if known is not None else None
+        if entity is None or entity.status is not Status.ACTIVE:
+            continue
+        if found.type == "person":
+            tx.put(replace(entity, tags=(found.type,), body={**entity.body, "type": found.type}), "retype", key=key)
+        return entity.id
+    return None

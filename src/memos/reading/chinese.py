@@ -16,13 +16,20 @@ from memos.text.name_lists import SURNAMES
 
 _V = r"(?P<v>[^，。！？；,!?;、\s（）()]{1,24}?)"
 _LIST = r"(?P<v>[^，。！？；,!?;\s（）()]{1,30}?)"
-_END = r"(?=(?:了|啦|呢|的|哦|啊|呀|吧|哈)*\s*(?:[，。！？；,!?;、~～…（(\n]|$))"
-_LEND = r"(?=(?:了|啦|呢|的|哦|啊|呀|吧|哈)*\s*(?:[，。！？；,!?;~～…（(\n]|$))"
+_JOINT = r"而且|但是|可是|不过|并且|所以|因为|然后|同时"
+_END = rf"(?=(?:了|啦|呢|的|哦|啊|呀|吧|哈)*\s*(?:[，。！？；,!?;、~～…（(\n]|{_JOINT}|$))"
+_LEND = rf"(?=(?:了|啦|呢|的|哦|啊|呀|吧|哈)*\s*(?:[，。！？；,!?;~～…（(\n]|{_JOINT}|$))"
 _PLACE = r"(?P<v>[^，。！？；,!?;、\s的了这那我你他她它们家里]{2,10}?)"
 _ORG = (
     r"(?P<v>(?:[A-Za-z][\w&. -]{1,30}|[^，。！？；,!?;、\s的了这那我你他她]{2,16}?)(?:公司|大学|医院|银行"
     r"|集团|学院|中学|小学|研究所|研究院|学校|超市|餐厅|工厂)?)"
 )
+_ADDRESS = (
+    r"(?P<v>(?:[^，。！？；,!?;、\s我你他]{0,12}?(?:路|街|巷|弄|大道|胡同|小区|新村|花园|大厦|公寓|苑)"
+    r"[^，。！？；,!?;、\s我你他]{0,12}?\d+|[^，。！？；,!?;、\s我你他]{2,12}?\d+号)[\w\u4e00-\u9fff-]{0,16}?)"
+)
+_NUMBER = r"(?P<v>\+?\d[\d -]{5,16}\d)"
+_RENEWED = r"(?:(?:新|现在|目前|最新)的?)?"
 _NAME = r"(?P<v>[A-Za-z][A-Za-z'’ .-]{1,30}|[\u4e00-\u9fff·]{1,6}?)"
 _HOW = r"(?:很|特别|非常|最|超级?|比较|挺|真的|一直|都|也|还|就|十分|蛮|更|尤其|从小就?|一向|平时|其实)*"
 _NOW = r"(?:现在|目前|一直|已经|最近|刚|刚刚|今年|就|也|都|还|暂时|平时|也都|是)*"
@@ -85,6 +92,7 @@ SELF: tuple[ClauseRule, ...] = (
         "home",
         "{s}不再住在{v}",
         Kind.PROFILE,
+        single=True,
         take="place",
         flags=flags("denied"),
     ),
@@ -93,8 +101,28 @@ SELF: tuple[ClauseRule, ...] = (
         "home",
         "{s}曾住在{v}",
         Kind.PROFILE,
+        single=True,
         take="place",
         flags=flags("ended"),
+    ),
+    ClauseRule(
+        _re(
+            rf"(?:{_NOW}(?:住|居住)在|{_NOW}搬(?:家)?(?:到|去)(?:了)?|(?:家)?的?{_RENEWED}(?:家庭)?(?:地址|住址)(?:现在)?"
+            rf"(?:是|为|：|:|改成了?|换成了?|变成了?)\s*){_ADDRESS}{_END}"
+        ),
+        "home_address",
+        "{s}的地址是{v}",
+        Kind.PROFILE,
+        single=True,
+        take="address",
+    ),
+    ClauseRule(
+        _re(rf"{_NOW}(?P<v>搬家|搬了家|换了?房子){_END}"),
+        "home_address",
+        "{s}{v}了",
+        Kind.PROFILE,
+        confidence=0.85,
+        flags=flags("ended moved"),
     ),
     ClauseRule(
         _re(rf"{_NOW}(?:住|居住|定居|生活)在{_PLACE}(?:市中心|附近)?{_END}"),
@@ -132,6 +160,7 @@ SELF: tuple[ClauseRule, ...] = (
         "home",
         "{s}不再住在{v}",
         Kind.PROFILE,
+        single=True,
         take="known_place",
         confidence=0.75,
         flags=flags("ended"),
@@ -141,6 +170,7 @@ SELF: tuple[ClauseRule, ...] = (
         "employer",
         "{s}不再在{v}工作",
         Kind.PROFILE,
+        single=True,
         take="organisation",
         flags=flags("denied"),
     ),
@@ -149,6 +179,7 @@ SELF: tuple[ClauseRule, ...] = (
         "employer",
         "{s}曾在{v}工作",
         Kind.PROFILE,
+        single=True,
         take="organisation",
         flags=flags("ended"),
     ),
@@ -185,16 +216,20 @@ SELF: tuple[ClauseRule, ...] = (
         "employer",
         "{s}不再在{v}工作",
         Kind.PROFILE,
+        single=True,
         take="organisation",
         flags=flags("ended"),
     ),
     ClauseRule(
-        _re(rf"{_NOW}(?P<v>辞职|离职|退休|失业)了{_END}"),
+        _re(
+            rf"{_NOW}(?P<v>辞职|离职|退休|失业|下岗|辞了职|被(?:公司)?(?:裁|裁员|裁掉|开除|炒|炒鱿鱼|解雇)|丢了工作|辞掉?了?工作"
+            rf"|不在那(?:里|儿|边)(?:工作|上班|干))(?:了|啦)?{_END}"
+        ),
         "employer",
         "{s}{v}了",
         Kind.PROFILE,
         confidence=0.85,
-        flags=flags("ended"),
+        flags=flags("ended jobless"),
     ),
     ClauseRule(
         _re(
@@ -217,7 +252,7 @@ SELF: tuple[ClauseRule, ...] = (
         take="name",
     ),
     ClauseRule(
-        _re(rf"不对{_LIST}过敏{_END}"),
+        _re(rf"(?:已经)?不再?对{_LIST}过敏{_END}"),
         "allergy",
         "{s}不对{v}过敏",
         Kind.PROFILE,
@@ -288,13 +323,32 @@ SELF: tuple[ClauseRule, ...] = (
         Kind.PROFILE,
     ),
     ClauseRule(
-        _re(rf"(?:从来|从|一直|永远|绝|平时|都)*不(?P<x>吃|喝|抽){_V}(?P<gone>了)?{_END}"),
+        _re(rf"(?:已经|再也|从来|从|一直|永远|绝|平时|现在|都)*不再?(?P<x>吃|喝|抽){_V}(?P<gone>了)?{_END}"),
         "{x}",
-        "{s}不{x}{v}",
+        "{s}不再{x}{v}",
         Kind.PREFERENCE,
-        polarity="-",
         take="food",
-        flags=flags("negated"),
+        flags=flags("denied"),
+    ),
+    ClauseRule(
+        _re(
+            rf"{_NOW}戒(?!不)(?:掉|了|掉了)?(?P<v>[\u4e00-\u9fffA-Za-z]{{1,6}}?)(?:了|很久|好久|\d+年|[一两三]年)?{_END}"
+        ),
+        "likes",
+        "{s}戒了{v}",
+        Kind.PREFERENCE,
+        take="food",
+        flags=flags("ended habit"),
+    ),
+    ClauseRule(
+        _re(
+            rf"{_NOW}(?:把|卖掉?了)(?:我的?|那)?(?:[辆台部])?(?P<v>[\u4e00-\u9fffA-Za-z]{{0,6}}?{THINGS})"
+            rf"(?:(?<!卖了)(?:卖|卖掉|转让|处理掉)了)?{_END}"
+        ),
+        "owns",
+        "{s}卖了{v}",
+        Kind.FACT,
+        flags=flags("ended sold"),
     ),
     ClauseRule(
         _re(rf"(?:从来不|从不|绝不|永远不(?:会)?){_V}{_END}"),
@@ -324,7 +378,7 @@ SELF: tuple[ClauseRule, ...] = (
         confidence=0.93,
     ),
     ClauseRule(
-        _re(rf"更(?:喜欢|爱|偏爱|倾向于?){_NO_LIKE}{_V}(?:而不是[^，。！？]{{1,12}})?{_END}"),
+        _re(rf"{_NOW}更(?:喜欢|爱|偏爱|倾向于?){_NO_LIKE}{_V}(?:而不是[^，。！？]{{1,12}})?{_END}"),
         "prefers",
         "{s}更喜欢{v}",
         Kind.PREFERENCE,
@@ -411,6 +465,13 @@ SELF: tuple[ClauseRule, ...] = (
         take="list",
     ),
     ClauseRule(
+        _re(rf"{_NOW}不(?:再)?学(?:习)?(?P<v>{LANGUAGES}|[\u4e00-\u9fff]{{2,6}}?)了{_END}"),
+        "learning",
+        "{s}不再学{v}",
+        Kind.FACT,
+        flags=flags("ended"),
+    ),
+    ClauseRule(
         _re(rf"{_NOW}(?:正?在|开始)(?:自)?学(?:习)?(?P<v>{LANGUAGES}|[\u4e00-\u9fff]{{2,6}}?){_END}"),
         "learning",
         "{s}在学{v}",
@@ -420,7 +481,7 @@ SELF: tuple[ClauseRule, ...] = (
     ClauseRule(
         _re(
             rf"{_NOW}(?:买|换|入手)了(?:一)?[辆台部个]?(?:新的?)?(?P<v>[\u4e00-\u9fffA-Za-z0-9"
-            rf" ]{{0,10}}?{THINGS}(?: ?\w{{1,8}})?){_END}"
+            rf" ]{{0,10}}?{THINGS}(?! ?号)(?: ?\w{{1,8}})?){_END}"
         ),
         "owns",
         "{s}有{v}",
@@ -441,6 +502,24 @@ SELF: tuple[ClauseRule, ...] = (
         "{s}的婚姻状况：{v}",
         Kind.PROFILE,
         single=True,
+    ),
+    ClauseRule(
+        _re(
+            rf"{_NOW}(?:(?:和|跟|与)[\u4e00-\u9fffA-Za-z]{{1,8}}?)?(?:已经|刚|刚刚|上个月|去年)?(?P<v>离婚|分居)了?{_END}"
+        ),
+        "marital status",
+        "{s}的婚姻状况：{v}",
+        Kind.PROFILE,
+        single=True,
+    ),
+    ClauseRule(
+        _re(
+            rf"{_NOW}(?:和|跟|与)(?:我的?)?(?:男友|女友|男朋友|女朋友|[A-Za-z\u4e00-\u9fff]{{1,4}}?)(?P<v>分手)了?{_END}"
+        ),
+        "partner",
+        "{s}{v}了",
+        Kind.PROFILE,
+        flags=flags("ended parted"),
     ),
     ClauseRule(
         _re(rf"(?:和|跟)(?P<v>[\u4e00-\u9fffA-Za-z]{{2,10}}?)(?:已经)?结婚了?{_END}"),
@@ -470,7 +549,9 @@ SELF: tuple[ClauseRule, ...] = (
         take="organisation",
     ),
     ClauseRule(
-        _re(r"的(?:邮箱|电子邮箱|邮件地址|email)(?:地址)?(?:是|：|:)\s*(?P<v>[\w.+-]+@[\w-]+(?:\.[\w-]+)+)"),
+        _re(
+            rf"的?{_RENEWED}(?:邮箱|电子邮箱|邮件地址|email)(?:地址)?(?:现在)?(?:是|：|:|改成了?|换成了?)\s*(?P<v>[\w.+-]+@[\w-]+(?:\.[\w-]+)+)"
+        ),
         "email",
         "{s}的邮箱是{v}",
         Kind.PROFILE,
@@ -478,7 +559,11 @@ SELF: tuple[ClauseRule, ...] = (
         confidence=0.95,
     ),
     ClauseRule(
-        _re(r"的?(?:电话|手机|手机号|电话号码|手机号码|号码)(?:是|：|:)\s*(?P<v>\+?\d[\d -]{5,16}\d)"),
+        _re(
+            rf"(?:的?{_RENEWED}(?:电话|手机|手机号|电话号码|手机号码|号码)(?:现在)?(?:是|：|:|改成了?|换成了?)"
+            rf"|{_NOW}换了?(?:个|一个)?(?:新的?)?(?:手机号码?|电话号码?|号码|电话)[，,：: ]*(?:新号码?是?|现在是|是)?)"
+            rf"\s*{_NUMBER}"
+        ),
         "phone",
         "{s}的电话是{v}",
         Kind.PROFILE,
@@ -487,7 +572,7 @@ SELF: tuple[ClauseRule, ...] = (
     ),
     ClauseRule(
         _re(
-            rf"的(?P<x>[\u4e00-\u9fffA-Za-z0-9]{{1,10}}?)(?:现在)?(?:是|改成了?|换成了?"
+            rf"的{_RENEWED}(?P<x>[\u4e00-\u9fffA-Za-z0-9]{{1,10}}?)(?:现在)?(?:是|改成了?|换成了?"
             rf"|变成了?)(?P<v>[^，。！？；,!?;、\s]{{1,24}}?){_END}"
         ),
         "{x}",
@@ -499,7 +584,7 @@ SELF: tuple[ClauseRule, ...] = (
     ),
     ClauseRule(
         _re(
-            rf"的(?P<x>[\u4e00-\u9fffA-Za-z0-9]{{1,10}}?)(?:现在)?(?:在|搬到了?"
+            rf"的{_RENEWED}(?P<x>[\u4e00-\u9fffA-Za-z0-9]{{1,10}}?)(?:现在)?(?:在|搬到了?"
             rf"|换到了?)(?P<v>[^，。！？；,!?;、\s]{{1,16}}?){_END}"
         ),
         "{x}",
@@ -588,6 +673,17 @@ RELATIVE: tuple[ClauseRule, ...] = (
         polarity="-",
         take="liked",
     ),
+)
+# Somebody by name: "旺财去世了"; a former husband or wife; the time of a journey or meeting.
+DIED = re.compile(
+    r"(?P<v>[A-Z][a-z]+|[\u4e00-\u9fff]{2,4}?)(?:昨天|前天|今天|上周|上个月|去年|已经|刚刚?|不幸)*(?:去世|过世|病逝|离世|死|走丢)了"
+    rf"{_END}"
+)
+FORMER = re.compile(r"我(?:的)?(?P<v>前(?:夫|妻|任|男友|女友|男朋友|女朋友))")
+TIMES = re.compile(
+    r"(?:我们?的?|这趟|那趟)?(?P<x>航班|飞机|火车|高铁|动车|大巴|会议|考试|面试|比赛|演出|预约)(?:时间)?"
+    r"(?:是|在|改到了?|改成了?|改为)?(?P<v>[^，。！？；,!?;\n]{0,14}?[\d一二两三四五六七八九十][点:：][^，。！？；,!?;\n我]{0,4}?)"
+    rf"(?:起飞|出发|开车|开始|发车|到)?{_END}"
 )
 KIN_HEAD = re.compile(
     rf"我(?:的|们家)?(?P<kin>{_KIN})(?!们|食|粮|节|圈|的(?!名字))(?:[（(，, ]?(?P<name>[A-Z][a-z]+)[）), ]?)?"

@@ -4,35 +4,53 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import datetime
 
 from memos.memory.model import Kind
 from memos.reading import chinese
-from memos.reading.clauses import UNREAL, foreign_spans, inside, sentences
-from memos.reading.finding import Finding
+from memos.reading.clauses import UNREAL, Sentence, foreign_spans, inside, sentences
+from memos.reading.endings import HABITS, JOB, KIN_ATTRIBUTES, ends_of
+from memos.reading.finding import End, Finding
 from memos.reading.patterns import ClauseRule, words
 from memos.reading.scene import Scene
+from memos.reading.topics import preferred_as
 from memos.text.dates import DateMention
 from memos.text.name_lists import CHINESE_COUNTRIES, CHINESE_PLACES, PLACES
 
 _LONGEST = 1_500
-_CLAUSE = re.compile(r"[^，。！？；!?;\n]+")
+# After a clause that brings in somebody or something, the next one may be about that.
+_INTRODUCES = frozenset({*KIN_ATTRIBUTES, "owns", "is"})
+_TAKEN_BACK = re.compile("的话|开玩笑|骗你|逗你|做梦|梦")
+_CONFIRMS = re.compile("对[吗吧不]|是[吗吧不]|没错|不是吗|还是|真的[吗假]")
+_ASKS = re.compile("什么|哪|谁|怎么|怎样|为何|多少|几岁|几点|是不是|有没有|能不能|会不会|吗|[?？]")
+# Rules that need their 我: a name or a thing without one is too likely somebody else's.
+_NEEDS_SUBJECT = ("name", "{x}", "birthplace", "always", "never")
+_CLAUSE = re.compile(
+    r"[^，。！？；!?;\n]+?(?=[，。！？；!?;\n]|而且|但是|可是|不过|并且|所以|因为|$)(?:而且|但是|可是|不过|并且|所以|因为)*"
+)
 _FILLER = re.compile(
     r"(?:其实|而且|但是|但|然后|嗯|哦|啊|对了|另外|还有|因为|所以|不过|是的|没错|你好|您好|大家好|嗨|哈喽"
-    r"|那个|现在|目前|最近|总之|顺便说一下|顺便|说实话|老实说|更正一下|更正|不对|不是|后来|于是|并且|同时|平时|我是说"
+    r"|那个|现在|目前|最近|总之|顺便说一下|顺便|说实话|老实说|更正一下|更正|不对|不是|后来|于是|并且|可是|同时|平时|我是说"
     r"|请记住|记住|记一下|谢谢|好的|好|嘿|哎|唉|小时候|[,， 、])*"
 )
 _REPORT = re.compile(r"(?:他|她|你|他们|她们|有人|[\u4e00-\u9fff]{1,3})(?:说|问|觉得|认为|告诉我|写道|以为)[：:，, ]?$")
-_PLACE_TAIL = re.compile(r"(?:省|市|区|县|路|街|镇|国|州|岛|村|城|湾|山|港)$")
+_PLACE_TAIL = re.compile(r"(?:省|市|区|县|镇|国|州|岛|村|城|湾|山|港)$")
 _NO_PLACE = re.compile(
-    r"公司|学校|医院|宿舍|家|酒店|房子|公寓|楼|附近|一起|外面|里|上|下|这|那|农村|城里|国外|海边|乡下|市中心"
+    r"[路街]$|公司|学校|医院|宿舍|家|酒店|房子|公寓|楼|附近|一起|外面|里|上|下|这|那|农村|城里|国外|海边|乡下|市中心"
     r"|市区|郊区|学生"
 )
+_NO_THING = re.compile("[我你他她它这那]|(?:新的?)?(?:电话|手机)?(?:号码|号|地址)$")
+_NO_ONE = re.compile("[我你他她它们谁人的]|手机|电脑|电池|机器|有人|笑|累|热|饿|气")
 _NO_NAME = words("什么 怎么 做 他 她 你 我 不 了 车 停 外卖 一声 妈妈 爸爸 老师 大家 起床 人 出租车 医生 学生 中国人")
 _NO_POSSESSED = re.compile(
     r"^(?:意思|想法|问题|观点|看法|建议|错|天|心|目标|梦想|爱|人|事|话|朋友|同事|老师|最爱|感觉|生活|世界"
     r"|理想|愿望|原则|态度|心情|经验|理解|答案|工作|职业|家|孩子|家人|父母|意见|回答|重点|东西|确|是|.*(?:妈"
     r"|爸|哥|姐|弟|妹|儿|友|婆|公|子|生))$"
+)
+_CITY = re.compile(
+    r"(?:[\u4e00-\u9fff]{2,3}省)?(?P<c>[\u4e00-\u9fff]{2,3}?)(?:(?P<s>市)|(?=[\u4e00-\u9fff]{2,3}区))"
+    r"(?!(?:[东南西北中一二三四])?(?:路|街|大道))"
 )
 _PLAIN = re.compile(r"\d|[A-Za-z]{2}|[红黄蓝绿黑白灰紫粉橙银金]色|《|楼|号|室|区|路|街|层|桌")
 
@@ -48,16 +66,35 @@ def read_chinese(scene: Scene, *, own: bool) -> list[Finding]:
             or not re.search("[\u4e00-\u9fff]", scene.text[piece.start : piece.end])
         ):
             continue
-        unreal = UNREAL.search(scene.text, piece.start, piece.end)
-        for clause in _CLAUSE.finditer(scene.text, piece.start, piece.end):
-            if inside(clause.start(), foreign) or _REPORT.search(scene.text, piece.start, clause.start()):
-                continue
-            reader = _Clause(scene, clause.start(), clause.end(), piece.end)
-            if own:
-                found += reader.requested(asks=piece.asks)
-            if not piece.asks and unreal is None:
-                found += reader.read() if own else reader.stated()
+        found += _sentence(scene, piece, foreign, own=own)
     return found
+
+
+def _sentence(scene: Scene, piece: Sentence, foreign: list[tuple[int, int]], *, own: bool) -> Iterator[Finding]:
+    """What the clauses of a sentence say. One without a subject has that of the clause before it."""
+    carried = False
+    for clause in _CLAUSE.finditer(scene.text, piece.start, piece.end):
+        if inside(clause.start(), foreign) or _REPORT.search(scene.text, piece.start, clause.start()):
+            carried = False
+            continue
+        reader = _Clause(scene, clause.start(), clause.end(), piece.end)
+        if own:
+            yield from reader.requested(asks=piece.asks)
+        if not _states(scene.text, piece, clause.end()):
+            continue
+        made = reader.read(carried=carried) if own else reader.stated()
+        yield from made
+        carried = any(f.subject == scene.subject and f.attribute not in _INTRODUCES for f in made)
+
+
+def _states(text: str, piece: Sentence, end: int) -> bool:
+    """Whether the sentence up to `end`, the end of a clause, states something: it is not asked, supposed or a joke."""
+    if UNREAL.search(text, piece.start, end) or _TAKEN_BACK.search(text, end, piece.end):
+        return False
+    if not piece.asks:
+        return True
+    rest = text[end : piece.end].strip("，,。？?！! ")
+    return bool(rest) and _CONFIRMS.match(rest) is None and _ASKS.search(text, piece.start, end) is None
 
 
 class _Clause:
@@ -66,23 +103,99 @@ class _Clause:
     def __init__(self, scene: Scene, start: int, end: int, stop: int) -> None:
         self.scene, self.text, self.start, self.end, self.stop = scene, scene.text, start, end, stop
 
-    def read(self) -> list[Finding]:
+    def read(self, *, carried: bool = False) -> list[Finding]:
+        """What it says. `carried`: where it has no subject, that is the speaker."""
         at = self._begin(self.start)
+        former = chinese.FORMER.match(self.text, at, self.end)
+        if former:
+            return [self._former(former)]
         kin = chinese.KIN_HEAD.match(self.text, at, self.stop)
         if kin and kin.end() < self.end:
             found = list(self._relative(kin, at))
             if found or kin["kin"]:
                 return found
         if self.text[at : at + 1] != "我":
-            return self.stated()
+            return self._without_subject(at, carried=carried)
+        if timed := self._timed(at):
+            return timed
         if self.text[at : at + 2] == "我们" and self.text[at + 2 : at + 3] != "家":
             body = self._skip_date(at + 2)
-            homes = tuple(rule for rule in chinese.SELF if rule.attribute == "home")
+            homes = tuple(r for r in chinese.SELF if r.attribute in ("home", "home_address", "marital status"))
             found = list(self._match(homes, body, at, self.scene.who, self.scene.subject))
             return found or list(self._planned(body, at))
         body = self._skip_date(at + 1)
         found = list(self._match(chinese.SELF, body, at, self.scene.who, self.scene.subject))
         return found or list(self._planned(body, at))
+
+    def _without_subject(self, at: int, *, carried: bool) -> list[Finding]:
+        if timed := self._timed(at):
+            return timed
+        if died := chinese.DIED.match(self.text, at, self.end):
+            return list(self._died(died))
+        if self.text[at : at + 1] == "新":
+            rules = tuple(rule for rule in chinese.SELF if rule.attribute in ("home_address", "phone", "email"))
+            if found := list(self._match(rules, at, at, self.scene.who, self.scene.subject)):
+                return found
+        if carried:
+            rules = tuple(rule for rule in chinese.SELF if rule.attribute not in _NEEDS_SUBJECT)
+            found = list(self._match(rules, self._skip_date(at), at, self.scene.who, self.scene.subject))
+            if found:
+                return [replace(f, confidence=round(f.confidence * 0.9, 3)) for f in found]
+        return self.stated()
+
+    def _former(self, match: re.Match[str]) -> Finding:
+        """我前夫…: there is no such husband any more."""
+        attribute = "spouse" if match["v"] in ("前夫", "前妻") else "partner"
+        return self.scene.finding(
+            Kind.PROFILE,
+            f"{self.scene.who}有{match['v']}。",
+            attribute,
+            match.span("v"),
+            match.span(),
+            confidence=0.85,
+            valid=(None, self.scene.now),
+            ended=True,
+            ends=(End(attribute),),
+        )
+
+    def _died(self, match: re.Match[str]) -> Iterator[Finding]:
+        """旺财去世了: whoever of those known bears the name."""
+        name = match["v"]
+        if _NO_ONE.search(name):
+            return
+        mention = self._date(match.start(), match.end())
+        yield self.scene.finding(
+            Kind.PROFILE,
+            f"{match[0]}。",
+            "pet",
+            match.span("v"),
+            match.span(),
+            confidence=0.85,
+            valid=(None, mention.from_ if mention and mention.to <= self.scene.now else self.scene.now),
+            ended=True,
+            ends=tuple(End(attribute, name, now=True) for attribute in KIN_ATTRIBUTES),
+        )
+
+    def _timed(self, at: int) -> list[Finding]:
+        """航班周五8点起飞: when something is, whatever was said before."""
+        match = chinese.TIMES.match(self.text, at, self.end)
+        if match is None:
+            return []
+        days = (m for m in self.scene.dates_in(*match.span("v")) if m.to > self.scene.now and not m.recurring)
+        date = next((m for m in days if re.search("[周天日号月]", self.text[m.start : m.end])), None)
+        said = self.text[match.start("x") : match.end()].strip()
+        return [
+            self.scene.finding(
+                Kind.COMMITMENT if date else Kind.FACT,
+                f"{self.scene.who}的{said}。",
+                f"{match['x']}时间",
+                match.span("v"),
+                match.span(),
+                single=True,
+                confidence=0.85,
+                due=(date.from_, date.to) if date else None,
+            )
+        ]
 
     def _begin(self, at: int) -> int:
         """Past fillers and a date in front: "对了，上周我…"."""
@@ -107,7 +220,7 @@ class _Clause:
     ) -> Iterator[Finding]:
         for rule in rules:
             match = rule.pattern.match(self.text, at, self.stop)
-            if match is None or match.start("v") >= self.end:
+            if match is None or (match.start("v") >= self.end and rule.attribute != "phone"):
                 continue
             made = list(self._findings(rule, match, start, who, subject, kin))
             if made:
@@ -118,12 +231,15 @@ class _Clause:
         self, rule: ClauseRule, match: re.Match[str], start: int, who: str, subject: str, kin: str
     ) -> Iterator[Finding]:
         x = match.groupdict().get("x") or ""
-        for begin, end in self._values(rule.take, match):
+        for n, (begin, end) in enumerate(self._values(rule.take, match)):
             value = self.text[begin:end]
             attribute = self._attribute(rule, x, value, kin)
+            say = rule.say
+            if rule.take == "address" and n:
+                attribute, say = "home_city", "{s}住在{v}"
             ended = "ended" in rule.flags or ("denied" in rule.flags and bool(match["gone"] or "不再" in match[0]))
             negated = "negated" in rule.flags or ("denied" in rule.flags and not ended)
-            say = rule.say.replace("不再", "不", 1) if "denied" in rule.flags and negated else rule.say
+            say = say.replace("不再", "不", 1) if "denied" in rule.flags and negated else say
             if attribute == "died":
                 attribute, ended, begin, end = (
                     chinese.KIN.get(kin, "relative"),
@@ -138,17 +254,40 @@ class _Clause:
                 (begin, end),
                 (start, max(end, min(match.end(), self.stop))),
                 subject=subject,
-                single=rule.single and not kin,
+                single=(rule.single or attribute.startswith("preferred ")) and not kin and not negated,
                 confidence=rule.confidence * (0.95 if kin else 1.0),
                 polarity=rule.polarity if not negated else "-",
                 negated=negated,
                 ended=ended,
+                ends=self._ends(rule, attribute, value, kin, ended=ended, negated=negated),
                 valid=self._valid(rule, mention, ended),
             )
+
+    def _ends(
+        self, rule: ClauseRule, attribute: str, value: str, kin: str, *, ended: bool, negated: bool
+    ) -> tuple[End, ...]:
+        """What is over with it: see `endings`."""
+        if "jobless" in rule.flags:
+            return JOB
+        if "moved" in rule.flags or "parted" in rule.flags:
+            return (End(attribute),)
+        if "sold" in rule.flags:
+            return (End("owns", value), End(value), *((End("owns", only="车"),) if value in ("车", "汽车") else ()))
+        if "habit" in rule.flags:
+            return tuple(End(habit, value) for habit in HABITS)
+        if rule.attribute == "died":
+            if not value:
+                return (End(attribute, only="" if attribute == "spouse" else kin, now=True),)
+            return tuple(End(other, value, now=True) for other in KIN_ATTRIBUTES)
+        if ended and "曾" in rule.say:
+            return ()
+        return ends_of(attribute, value, ended=ended, negated=negated, moved="starts" in rule.flags)
 
     def _attribute(self, rule: ClauseRule, x: str, value: str, kin: str) -> str:
         if rule.attribute == "home":
             return "home_country" if value in CHINESE_COUNTRIES else "home_city"
+        if rule.attribute == "prefers":
+            return preferred_as(value)[0]
         if rule.attribute == "kin":
             return chinese.KIN.get(kin, "relative")
         if rule.attribute.startswith("kin:"):
@@ -190,9 +329,14 @@ class _Clause:
                     value in CHINESE_PLACES
                     or value in PLACES
                     or _PLACE_TAIL.search(value)
-                    or value[:2] in CHINESE_PLACES
+                    or (value[:2] in CHINESE_PLACES and value[-1] not in "路街")
                 )
                 return [(start, end)] if known or (_NO_PLACE.search(value) is None and 1 < len(value) < 6) else []
+            case "address":
+                city = _CITY.match(self.text, start, end)
+                if city is None or not (city["s"] or city["c"] in CHINESE_PLACES):
+                    return [(start, end)]
+                return [(start, end), city.span("c")]
             case "known_place":
                 return [(start, end)] if value in CHINESE_PLACES or value in PLACES or _PLACE_TAIL.search(value) else []
             case "name":
@@ -200,7 +344,9 @@ class _Clause:
             case "organisation":
                 return (
                     []
-                    if re.search(
+                    if value in CHINESE_PLACES
+                    or value in PLACES
+                    or re.search(
                         r"^(?:家|外面|努力|认真|拼命|好好|专心|安心|辛苦|忙|线|国外|海外|外地|本地|办公室"
                         r"|公司|那里|这里|学校|医院|银行|工厂|一家)",
                         value,
@@ -319,7 +465,7 @@ class _Clause:
     def stated(self) -> list[Finding]:
         """储物柜14的密码是2207: a thing and its number or code."""
         match = chinese.STATED.match(self.text, self._begin(self.start), self.end)
-        if match is None or not chinese.STATED_NOUNS.search(match["s"]) or match["s"][0] in "我你他她它这那":
+        if match is None or not chinese.STATED_NOUNS.search(match["s"]) or _NO_THING.match(match["s"]):
             return []
         return [
             self.scene.finding(
@@ -336,6 +482,4 @@ class _Clause:
 
 
 def _about(finding: Finding, subject: str) -> Finding:
-    from dataclasses import replace
-
     return replace(finding, subject=subject, single=finding.attribute == "spouse")

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 
 from memos.memory.model import Kind
+from memos.reading.clauses import REPORTED, UNREAL
 from memos.reading.english import KIN
 from memos.reading.finding import End, Finding
 from memos.reading.patterns import PAST, PERFECT, PRESENT
@@ -17,24 +18,32 @@ from memos.reading.value import CAP, Place, trimmed
 from memos.reading.values import read
 from memos.reading.verb_phrase import VerbPhrase
 from memos.reading.wording import in_third_person, sentence
+from memos.text.name_lists import NOT_NAMES
 
 JOB = (End("employer"), End("job"))
 KIN_ATTRIBUTES = (*sorted(set(KIN.values())), "grandchild")
-_UNWED = frozenset({"divorced", "single", "widowed", "separated", "离婚", "离异", "单身"})
+_UNWED = frozenset({"divorced", "single", "widowed", "widow", "widower", "separated", "离婚", "离异", "单身", "分居"})
+_DIETS = ("vegan", "vegetarian", "pescatarian", "flexitarian")
+_MEAT = re.compile(r"\b(?:meat|chicken|beef|pork|steak|lamb|bacon)$", re.IGNORECASE)
 _JOBLESS = frozenset({"retired", "unemployed", "between jobs"})
 _CONSUMED = frozenset({"drinks", "eats", "smokes"})
 
 _LATER = (
     r"(?=\s*(?:[.,;:!)\n]|$)|,? (?:and|but|so|because|after|when|since|yesterday|today|recently|earlier|already|again)\b"
-    r"| (?:last|this|a (?:week|month|year)|two|three|\d+|in|on) )"
+    r"| (?:(?:last|this|a) (?:week|weekend|month|year|spring|summer|autumn|fall|winter|night|(?-i:[A-Z]))"
+    r"|(?:two|three|\d+|in|on) ))"
 )
 _JOB_GONE = re.compile(
-    r"(?:(?:quit|left|lost|gave up|resigned from) (?:my|the|our) (?:[a-z]+ )?(?:job|position|role|post)"
-    r"|(?:got |been )*(?:laid off|fired|let go|made redundant|sacked)"
-    rf"|resigned|(?:stopped|quit) working(?: there)?){_LATER}",
+    r"(?:(?:quit|left|lost|gave up|resigned from) (?:my|the|our|his|her|their) (?:[a-z]+ )?(?:job|position|role|post)\b"
+    r"(?! (?:at|with|in|for) (?:the )?(?-i:[A-Z]))"
+    rf"|(?:got |been )*(?:laid off|fired|let go|made redundant|sacked){_LATER}"
+    rf"|resigned{_LATER}|(?:stopped|quit) working(?: there)?(?=\s*(?:[.,;!\n]|$)))",
     re.IGNORECASE,
 )
-_WORK_THERE = re.compile(r"work(?:ing)?(?: there)?(?=\s*(?:[.,;!\n]|$)| (?:any ?more|any longer|and|but|since|as of)\b)")
+_WORK_THERE = re.compile(
+    r"work(?:ing)?(?: there)?(?=\s*(?:[.,;!\n]|$)| (?:any ?more|any longer|and|but|since|as of)\b)"
+)
+_SCHOOL_GONE = re.compile(r"dropped out(?: of (?:school|college|university|uni))?(?=\s*(?:[.,;!\n]|$))")
 _HOME_GONE = re.compile(
     rf"moved(?: (?:house|home|flats?|apartments?|places|again|out))?{_LATER}"
     r"|moved (?:in)?to (?:a|an|our|my|the) (?:[a-z]+ ){0,2}(?:place|flat|apartment|house|home|condo|studio)\b",
@@ -42,8 +51,12 @@ _HOME_GONE = re.compile(
 )
 _PARTED = re.compile(rf"(?:got )?(?P<v>divorced|separated){_LATER}|(?P<p>broke up|broken up|split up){_LATER}")
 _GIVEN_UP = re.compile(
-    r"(?:(?:stopped|quit)(?= \w+ing\b)|(?:gave|given) up(?: on)?|(?:gone|went) off|cut out|done with)"
-    r"(?: (?P<g>drinking|eating|having|playing|using|learning|studying|watching|smoking|taking))? (?=\w)",
+    r"(?:(?:stopped|quit)(?= \w+ing\b)"
+    r"|quit(?= (?:coffee|tea|alcohol|sugar|caffeine|dairy|meat|soda|beer|wine)\b)"
+    r"|(?:gave|given) up(?: on)?|(?:gone|went) off|cut out|done with)"
+    r"(?: (?P<g>drinking|eating|having|playing|using|learning|studying|watching|smoking|taking"
+    r"|volunteering(?: (?:at|for|with)(?: the| an?)?)?)"
+    r"(?= (?!(?:and|but|so|in|at|last|because|when|since|for|a|after|now|too|on)\b)\w))? (?=\w)",
     re.IGNORECASE,
 )
 _GERUNDS = {
@@ -54,8 +67,9 @@ _GERUNDS = {
     "learning": "learning",
     "studying": "field of study",
     "smoking": "smokes",
+    "volunteering": "volunteers at",
 }
-_HABITS = ("drinks", "eats", "likes", "prefers", "preferred drink")
+HABITS = ("drinks", "eats", "likes", "prefers", "preferred hot drink")
 _DIED = re.compile(
     rf"(?:^|(?<=[,;:] )|(?<=\band )|(?<=\bbut )|(?<=\bthat )|(?<=\bwhen ))(?P<n>{CAP})"
     r"(?: has| just| sadly| recently)* (?:died|passed away|was put (?:down|to sleep))\b"
@@ -75,13 +89,19 @@ def ends_of(
         case "job" if not ended and value.casefold() in _JOBLESS:
             return (End("employer"),)
         case "marital status" if not ended and not negated and value.casefold() in _UNWED:
-            return (End("spouse"),)
+            return (End("spouse", now=True),)
+        case "diet" if not ended and not negated and value.casefold() in _DIETS:
+            return tuple(End("diet", diet) for diet in _DIETS if diet != value.casefold())
+        case "eats" if not ended and not negated and _MEAT.search(value):
+            return (End("diet", "vegetarian"), End("diet", "vegan"))
+        case "graduated from" if not negated:
+            return (End("school", value),)
         case "likes" if not ended and not negated:
             return (End("dislikes", value, denied=True),)
         case "dislikes" if not ended:
             return (End("likes", value),)
     if attribute in _CONSUMED and ended:
-        return tuple(End(habit, value) for habit in _HABITS if habit != attribute)
+        return tuple(End(habit, value) for habit in HABITS if habit != attribute)
     return ()
 
 
@@ -107,7 +127,7 @@ def over(
 
     `alone`: the subject is the speaker, alone or with others.
     """
-    if phrase.modal or phrase.used:
+    if phrase.modal or phrase.used or phrase.adverbs & {"never", "almost", "nearly"}:
         return
     told = _Told(scene, key, who, lead, clause_end)
     text = scene.text
@@ -125,9 +145,11 @@ def over(
     if match := _JOB_GONE.match(text, phrase.at, end):
         said = text[slice(*match.span())]
         yield told.over("employer", match.span(), f"was {said}" if phrase.verb == "be" else said, JOB)
-    elif alone and (match := _HOME_GONE.match(text, phrase.at, end)):
+    elif match := _SCHOOL_GONE.match(text, phrase.at, end):
+        yield told.over("school", match.span(), match[0], (End("school"),))
+    elif alone and phrase.verb == "move" and (match := _HOME_GONE.match(text, phrase.at, end)):
         yield told.over("home_address", match.span(), match[0], (End("home_address"),))
-    elif alone and (match := _PARTED.match(text, phrase.at, end)):
+    elif alone and phrase.verb != "be" and (match := _PARTED.match(text, phrase.at, end)):
         if match["p"]:
             yield told.over("partner", match.span(), match[0], (End("partner"), End("spouse")))
         elif not match[0].startswith("got"):
@@ -136,26 +158,32 @@ def over(
 
 def died(scene: Scene, start: int, end: int) -> Iterator[Finding]:
     """ "Rex passed away": whoever bears the name among those known is no more."""
-    if not _MAY_DIE.search(scene.text, start, end):
+    if not _MAY_DIE.search(scene.text, start, end) or UNREAL.search(scene.text, start, end):
         return
     for match in _DIED.finditer(scene.text[:end], start):
         told = _Told(scene, scene.subject, "", match.start(), match.end())
         name = match["n"]
-        ends = tuple(End(attribute, name) for attribute in KIN_ATTRIBUTES if attribute != "pet")
+        if name in NOT_NAMES or REPORTED.search(scene.text, start, match.start()):
+            continue
+        ends = tuple(End(attribute, name, now=True) for attribute in KIN_ATTRIBUTES)
         yield told.over("pet", match.span("n"), match[0], ends)
 
 
 def _given_up(told: _Told, match: re.Match[str], end: int) -> Iterator[Finding]:
     text = told.scene.text
-    gerund = (match["g"] or "").lower()
+    gerund = (match["g"] or "").lower().split(" ")[0]
     attribute = _GERUNDS.get(gerund, "likes")
-    for value in read("food" if gerund in ("drinking", "eating", "having", "") else "liked", Place(text, match.end(), end)):
+    for value in read(
+        "food" if gerund in ("drinking", "eating", "having", "") else "liked", Place(text, match.end(), end)
+    ):
         said = text[value.start : value.end]
         if said.split()[0].lower() in ("my", "his", "her", "their", "our", "your", "on", "trying", "hope"):
             return
         lead = in_third_person(text[match.start() : match.end()]).strip()
-        verb = f"is {lead}" if lead.startswith("done") else f"has {lead}" if lead.startswith(("given", "gone")) else lead
-        ends = tuple(End(habit, said) for habit in (*_HABITS, "plays", "uses") if habit != attribute)
+        verb = (
+            f"is {lead}" if lead.startswith("done") else f"has {lead}" if lead.startswith(("given", "gone")) else lead
+        )
+        ends = tuple(End(habit, said) for habit in (*HABITS, "plays", "uses") if habit != attribute)
         yield told.over(attribute, (value.start, value.end), f"{verb} {said}", ends, Kind.PREFERENCE)
 
 

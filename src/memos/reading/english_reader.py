@@ -15,12 +15,18 @@ from memos.reading.english_verbs import VERBS
 from memos.reading.finding import Finding
 from memos.reading.patterns import FUTURE, PAST, PERFECT, PRESENT, ClauseRule
 from memos.reading.scene import Scene
-from memos.reading.value import Place, Value, trimmed
+from memos.reading.value import FULL_STOP, Place, Value, trimmed
 from memos.reading.values import read
 from memos.reading.verb_phrase import VerbPhrase, parse
 from memos.reading.wording import conjugated, in_third_person, sentence
 
-_SUBJECT = re.compile(r"(?<![\w'’-])(?:I(?!['’]?s\b)|i(?=['’]?m?(?:ve|ll|d)? )|[Ww]e|[Mm]y|[Oo]ur)(?![\w-])")
+_SUBJECT = re.compile(
+    r"(?<![\w'’-])(?:I(?!['’]?s\b)|i(?=['’]?m?(?:ve|ll|d)? )|[Ww]e|[Mm]y|[Oo]ur"
+    # The things people call "the": the new address, the flight.
+    r"|[Tt]he(?= new (?:home |email |phone |mobile |postal )?(?:address|number|phone|email|e-mail)\b)"
+    rf"|[Tt]he(?= (?:{'|'.join(sorted(possessions.EVENTS))}) (?:leaves|departs|arrives|starts|begins|ends|takes off|lands|is"
+    r"|moved to|was moved to|has moved to)\b))(?![\w-])"
+)
 _CONJUNCTION = re.compile(r".*\b(?:and|but|so|because|though|although|plus|cuz|cause)\s+", re.DOTALL | re.IGNORECASE)
 _FILLER = re.compile(
     r"(?:(?:and|but|so|oh|ooh|well|yeah|yes|yep|yup|no|nope|ok|okay|hey|hi|hello|actually|honestly|btw|by"
@@ -39,7 +45,7 @@ _FILLER = re.compile(
     re.IGNORECASE,
 )
 _CLAUSE_END = re.compile(
-    r"[;!?\n—]|:\s|\.(?=\s|$)|,? (?:but|because|so|though|although|and (?:I|we|my|our|it|he|she|they|you))\b"
+    rf"[;!?\n—]|:\s|{FULL_STOP}(?=\s|$)|,? (?:but|because|so|though|although|and (?:I|we|my|our|it|he|she|they|you))\b"
 )
 _SECOND = re.compile(r",?(?: and|,)(?: (?:also|now|then|currently))?(?= [a-z]+\b)")
 # No sentence of a person is longer; a paste or a list without full stops is.
@@ -91,8 +97,7 @@ class _Reader:
         yield from self._requests()
         if self.end <= self.start:
             return
-        if not UNREAL.search(self.text, self.start, self.end):
-            yield from endings.died(self.scene, self.start, self.end)
+        yield from (f for f in endings.died(self.scene, self.start, self.end) if not inside(f.start, self.foreign))
         any_subject = False
         done = self.start
         for match in _SUBJECT.finditer(self.text, self.start, self.end):
@@ -155,6 +160,9 @@ class _Reader:
 
     def _clause(self, match: re.Match[str], lead: int, clause_end: int) -> Iterator[Finding]:
         word = match[0].lower()
+        if word == "the":
+            yield from possessions.possessed(self.scene, match, self.end, clause_end)
+            return
         if word in ("my", "our"):
             yield from self._possessed(match, clause_end)
             return
@@ -175,7 +183,9 @@ class _Reader:
                 phrase is None
                 or phrase.at - joint.end() > 12
                 or phrase.verb not in VERBS
-                or phrase.verb in ("like", "love", "be")
+                or phrase.verb == "like"
+                or (phrase.verb == "love" and first.verb in ("like", "love", "enjoy", "adore"))
+                or (phrase.verb == "be" and self.text[joint.end() + 1 : joint.end() + 4] not in ("am ", "is "))
             ):
                 continue
             if phrase.tense in (PRESENT, first.tense) or {phrase.tense, first.tense} <= {PAST, PERFECT}:

@@ -12,11 +12,12 @@ from datetime import datetime, tzinfo
 
 from memos.memory.model import Kind
 from memos.memory.time import load_zone
-from memos.reading.english_verbs import VERBS
 from memos.reading.endings import ends_of, over
+from memos.reading.english_verbs import VERBS
 from memos.reading.finding import End, Finding
 from memos.reading.patterns import FUTURE, PAST, PERFECT, PRESENT, PROGRESSIVE, VerbRule, words
 from memos.reading.scene import Scene
+from memos.reading.topics import preferred_as
 from memos.reading.value import Place, Value, long_phrase, trimmed
 from memos.reading.values import read
 from memos.reading.verb_phrase import VerbPhrase
@@ -196,26 +197,33 @@ class Said:
             (start, end),
             (lead, max(end, date_end)),
             subject=subject.key,
-            single=rule.single and subject.shared and not negated,
+            single=(rule.single or attribute.startswith("preferred ")) and subject.shared and not negated,
             confidence=confidence,
             valid=valid,
             polarity=polarity,
             negated=negated,
             ended=ended,
             ends=()
-            if past or phrase.used
-            else self._ends(rule, attribute, self.text[start:end], ended=ended, negated=negated),
+            if (past and not rule.ends) or phrase.used
+            else self._ends(rule, attribute, self.text[start:end], ended=ended, negated=negated, shared=subject.shared),
         )
 
-    def _ends(self, rule: VerbRule, attribute: str, value: str, *, ended: bool, negated: bool) -> tuple[End, ...]:
+    def _ends(
+        self, rule: VerbRule, attribute: str, value: str, *, ended: bool, negated: bool, shared: bool
+    ) -> tuple[End, ...]:
         """What is over with it: see `endings`."""
         if rule.ends and attribute in ("device", "vehicle", "bike"):
             noun = value.casefold()
             whole = (End("vehicle"),) if noun == "car" else ()
-            return (End("device", noun), End("owns", noun), End(noun), End(f"{noun} colour"), *whole)
+            kinds = tuple(End(kind, noun) for kind in ("device", "owns", "car", "bike", "laptop", "phone", "computer"))
+            return (*kinds, End(noun), End(f"{noun} colour"), *whole)
+        if attribute.startswith("home_") and not shared and rule.starts and rule.historic:
+            return (End(attribute, unless=value),)  # "my sister moved": the one who lived elsewhere
         return ends_of(attribute, value, ended=ended, negated=negated, moved=rule.starts and rule.historic)
 
     def _attribute(self, rule: VerbRule, value: Value) -> str:
+        if rule.attribute == "prefers":
+            return preferred_as(self.text[value.start : value.end])[0]
         if rule.attribute in ("home", "hometown"):
             return f"home_{value.attribute}" if rule.attribute == "home" else "hometown"
         return rule.attribute or value.attribute
@@ -280,9 +288,10 @@ class Said:
             yield self.scene.finding(
                 Kind.PREFERENCE,
                 sentence(subject.who, f"would rather {said}" if phrase.verb == "rather" else f"prefers {said}"),
-                "prefers",
+                preferred_as(self.text[value.start : value.end])[0],
                 (value.start, value.end),
                 (lead, value.end),
+                single=preferred_as(self.text[value.start : value.end])[1],
                 confidence=0.75,
             )
 
@@ -345,7 +354,8 @@ class Said:
     def _vague(self, start: int, end: int) -> bool:
         return (
             re.match(
-                r"(?:let|tell|talk|see|be|keep you|check|get back|think|do (?:that|it)|try (?:that|it)|give"
+                r"(?:let|tell|talk|see(?! (?:Dr|Mrs?|Ms|my|the|an?|[A-Z]))|be"
+                r"|keep you|check|get back|think|do (?:that|it)|try (?:that|it)|give"
                 r" (?:it|that)|need|miss|love)\b",
                 self.text[start:end],
             )

@@ -24,7 +24,9 @@ _MOVED = (
     r"(?:(?:back|over|out|here|house|away|all the way|again|just|recently|permanently|together|home|in) )*"
     r"(?:from [\w' ,]{2,30}? )?"
 )
-_GONE = r"(?:fired|laid off|let go|made redundant|sacked) (?:by|from) (?:my (?:job|position|role) (?:at|with) )?(?:the )?"
+_GONE = (
+    r"(?:fired|laid off|let go|made redundant|sacked) (?:by|from) (?:my (?:job|position|role) (?:at|with) )?(?:the )?"
+)
 _MY_JOB = r"(?:my |the )?(?:old )?(?:job|position|role|post)"
 _ANY = frozenset({PRESENT, PROGRESSIVE, PERFECT, PAST})
 _HISTORY = frozenset({PAST, PERFECT})
@@ -84,9 +86,7 @@ VERBS: Mapping[str, tuple[VerbRule, ...]] = {
             we=True,
         ),
         VerbRule(
-            _lead(
-                rf"{_MOVED}to (?:the )?(?:city of )?"
-            ),
+            _lead(rf"{_MOVED}to (?:the )?(?:city of )?"),
             "place",
             "home",
             "live in {v}",
@@ -356,7 +356,7 @@ VERBS: Mapping[str, tuple[VerbRule, ...]] = {
         VerbRule(
             _lead(r"(?:\w+ )?from (?:the )?"),
             "school",
-            "school",
+            "graduated from",
             "graduate from {v}",
             Kind.PROFILE,
             tenses=_HISTORY,
@@ -412,6 +412,15 @@ VERBS: Mapping[str, tuple[VerbRule, ...]] = {
             "friend",
             "have a friend named {v}",
             Kind.PROFILE,
+            tenses=_P,
+        ),
+        VerbRule(
+            _lead(r"a (?:new )?(?:boss|manager|supervisor)(?: now)?,? (?:(?:who is )?(?:called|named) )?"),
+            "name",
+            "boss",
+            "have a boss named {v}",
+            Kind.PROFILE,
+            single=True,
             tenses=_P,
         ),
         VerbRule(_lead(r""), "counted_kin", "", "have {v}", Kind.PROFILE, tenses=_P, confidence=0.85, we=True),
@@ -758,6 +767,15 @@ VERBS: Mapping[str, tuple[VerbRule, ...]] = {
             "word",
             "marital status",
             "be {v}",
+            Kind.PROFILE,
+            single=True,
+            tenses=_P,
+        ),
+        VerbRule(
+            _lead(r"(?:an? )?(?=(?:widow|widower)\b)"),
+            "word",
+            "marital status",
+            "be a {v}",
             Kind.PROFILE,
             single=True,
             tenses=_P,

@@ -21,7 +21,8 @@ class End:
     """What a finding says is over: `value` in the slot of `attribute` of its subject, or all that is there ("").
 
     `denied`: it is the denial that is over. `unless`: values that hold these words stay. `only`: just facts told with
-    this word. `if_changed`: only where the finding itself changes what is known.
+    this word. `if_changed`: only where the finding itself changes what is known. `now`: it is over by now,
+    whenever it ended.
     """
 
     attribute: str
@@ -30,6 +31,7 @@ class End:
     unless: str = ""
     only: str = ""
     if_changed: bool = False
+    now: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from typing import Any
 from memos.errors import InvalidInput
 from memos.memory.message import Message, Part, PartType, ToolCall
 from memos.memory.model import EMPTY
-from memos.memory.time import parse_time
+from memos.memory.time import parse_time, plausible
 from memos.reading.foreign import ROLES, in_our_words
 from memos.reading.parts import is_blank, parse_content, text_of, well_formed
 from memos.reading.transcript import name_speakers
@@ -88,6 +88,8 @@ class _Reader:
             self.notices.append(f"{where}: blank content, not stored")
         else:
             self.messages.append(message)
+            if plausible(message.time, self.now) != message.time:
+                self.notices.append(f"{where}: chat_time is in the future; its facts are dated by when it arrived")
 
     def _chat(self, item: Mapping[Any, Any], where: str) -> Message:
         raw = "content" not in item and "role" not in item and str(item.get("type")) in _RAW_TYPES
@@ -189,7 +191,7 @@ def _tool_call(call: object, where: str) -> ToolCall:
 def _json(value: object, where: str) -> str:
     try:
         return dumps(value, ensure_ascii=False, allow_nan=False)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, RecursionError) as error:
         raise InvalidInput(f"{where} cannot be written as JSON ({error})") from error
 
 

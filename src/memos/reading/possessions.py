@@ -7,15 +7,19 @@ from collections.abc import Iterator
 
 from memos.memory.model import Kind
 from memos.reading import english
-from memos.reading.finding import Finding, normal
+from memos.reading.endings import ends_of
+from memos.reading.finding import End, Finding, normal
 from memos.reading.patterns import words
 from memos.reading.scene import Scene
 from memos.reading.statements import FUNCTION, NO_SUBJECT, SECRET
-from memos.reading.value import Place, trimmed, upto
+from memos.reading.value import CAP, Place, clause, trimmed, upto
 from memos.reading.values import read
 from memos.reading.wording import in_third_person, sentence
 from memos.text.name_lists import NOT_NAMES
 
+_IN_PARENTHESES = re.compile(r" ?\([^()\n]{1,30}\)")
+_DAY_NAMED = re.compile(r"[a-z]{3}|\d[-/.]\d", re.IGNORECASE)
+_WORK_AT = re.compile(r"(?:at|with) (?:the )?(?=[A-Z])")
 _FAVOURITE = re.compile(
     r"(?:all[- ]time |absolute |current |new |personal )*favou?rite (?P<x>[a-z][\w'’ -]{1,40}?) (?:(?:is|are"
     r"|was|has to be|has always been|will always be|would be)(?: (?:definitely|probably|still|now|always))*) "
@@ -25,6 +29,7 @@ _BECOMES = re.compile(
     r"|isn['’]t|aren['’]t|moved to|changed to|was moved to|was changed to|switched to)"
     r"(?P<adv>(?: (?:not|now|currently|actually|still|no longer|always|usually|just))*) (?=\S)"
 )
+_CURRENT = re.compile(r"^(?:(?:new|current|present|latest|updated|new and only) )+(?=\w)")
 _NOT_BUT = re.compile(r"(?P<old>[^,.;!?\n]{1,60}?),? but (?:rather |now )?(?P<new>[^,.;!?\n]{1,60})")
 _RUNS = re.compile(
     r"(?P<np>[a-z][\w'’/-]*(?: [\w'’#/-]+){0,2}?) (?P<verb>leaves|departs|arrives|starts|begins|ends|expires"
@@ -39,8 +44,14 @@ _PLAIN_VALUE = re.compile(
     rf" ]*[A-Z0-9])\w|(?:called|named|spelled|pronounced) [A-Z])"
 )
 _CAP_VALUE = re.compile(r"[A-Z][\w'’.&-]*(?: [A-Z0-9][\w'’.&-]*){0,4}(?=\s*(?:[.,;!\n]|$| and\b| in\b| at\b))")
+_CAP_LIST = re.compile(rf"{CAP}(?: {CAP})*(?:, {CAP}(?: {CAP})*)*,? (?:and|&) {CAP}(?: {CAP})*(?=\s*(?:[.,;!\n]|$))")
+_LIST_GOES_ON = re.compile(rf",? (?:and |& )?(?:{CAP}|(?:me|myself|my [a-z]+)\b)")
+_WORD_LIST = re.compile(
+    r"[\w'’-]+(?: [\w'’-]+){0,2}(?:, [\w'’-]+(?: [\w'’-]+){0,2}?)*,? (?:and|&) [\w'’-]+(?: [\w'’-]+){0,2}?(?=\s*(?:[.;!\n]|$))"
+)
 _DUE = re.compile(r"(?:due|scheduled|booked|set)(?: (?:on|by|in|at|for))? ", re.IGNORECASE)
-_EVENTS = words(
+_AT_HOUR = re.compile(r",? (?:at|@) \d{1,2}(?::\d\d)?(?: ?[ap]\.?m\b\.?)?(?![\d:])")
+EVENTS = words(
     """
     flight appointment exam interview wedding meeting deadline surgery trip train bus ferry race concert recital
     presentation party class test audition checkup conference shift move graduation anniversary game match course
@@ -59,22 +70,33 @@ def possessed(scene: Scene, match: re.Match[str], end: int, clause_end: int) -> 
     runs = _RUNS.match(text, at, end)
     if runs and not set(runs["np"].lower().split()) & (FUNCTION | english.ABSTRACT):
         value = upto(Place(text, runs.end(), end))
+        paren = _IN_PARENTHESES.match(text, value[1], end)
+        if paren and scene.dates_in(*paren.span()):
+            value = (value[0], paren.end())
+        named = runs["np"].split()[-1].lower() in EVENTS
+        # A time of day alone does not say which day.
+        days = (m for m in scene.dates_in(*value) if m.to > scene.now and _DAY_NAMED.search(text, m.start, m.end))
+        date = next(days, None) if named else None
         if re.search(r"\d", text[value[0] : value[1]]) or scene.dates_in(*value):
             said = f"{runs['np']} {runs['verb']} {text[value[0] : value[1]]}"
+            timed = date is not None and not date.recurring
             yield scene.finding(
-                Kind.FACT,
+                Kind.COMMITMENT if timed else Kind.FACT,
                 sentence(f"{scene.who}'s", said),
-                f"{normal(runs['np'])} {runs['verb']}",
+                f"{_CURRENT.sub('', normal(runs['np']))} {runs['verb']}",
                 value,
                 (start, value[1]),
                 single=True,
                 confidence=0.85,
+                due=(date.from_, date.to) if date is not None and timed else None,
             )
         return
     becomes = _BECOMES.match(text, at, end)
     if becomes is None:
         return
     noun = normal(becomes["np"])
+    plain = _CURRENT.sub("", noun)
+    renewed, noun = plain != noun and noun.startswith("new"), plain
     parts = noun.split()
     if set(parts) & FUNCTION or noun.endswith(("'s", "’s")):
         return
@@ -117,6 +139,7 @@ def possessed(scene: Scene, match: re.Match[str], end: int, clause_end: int) -> 
         ended=ended,
         polarity="-" if negated else "+",
         valid=(None, scene.now if ended else None),
+        ends=(End(noun),) if renewed and not negated and not ended else (),
     )
 
 
@@ -136,7 +159,12 @@ def _general_value(place: Place, head: str, *, moved: bool) -> tuple[int, int] |
             )
             else (start, end)
         )
+    several = _CAP_LIST.match(place.text, start, place.end)
+    if several:
+        return trimmed(place.text, *several.span())
     capital = _CAP_VALUE.match(place.text, start, place.end)
+    if capital and _LIST_GOES_ON.match(place.text, capital.end(), place.end):
+        return None
     if capital and words_in[0] not in NOT_NAMES:
         return trimmed(place.text, *capital.span())
     return None
@@ -146,6 +174,10 @@ def _known(
     scene: Scene, known: tuple[str, Kind, bool, str], noun: str, place: Place, start: int, negated: bool, ended: bool
 ) -> Iterator[Finding]:
     attribute, kind, single, take = known
+    if attribute == "job" and (work := _WORK_AT.match(place.text, place.at, place.end)):
+        known = english.POSSESSED["employer"]
+        yield from _known(scene, known, "employer", Place(place.text, work.end(), place.end), start, negated, ended)
+        return
     lead = re.compile(r"(?:(?:on|in|at|a|an|the|as|to|from) )*").match(place.text, place.at, place.end)
     at = lead.end() if lead and take not in ("name", "liked", "rest", "address") else place.at
     for value in read(take, Place(place.text, at, place.end, place.dates)):
@@ -153,17 +185,23 @@ def _known(
             return
         said = in_third_person(place.text[value.start : value.end])
         be = ("is no longer" if ended else "is not" if negated else "is") if not noun.endswith("ies") else "are"
+        told, slot = sentence(f"{scene.who}'s {noun}", f"{be} {said}"), attribute
+        if value.attribute == "city" and attribute == "home_address":
+            if negated or ended:
+                return
+            told, slot = sentence(scene.who, f"lives in {said}"), "home_city"
         yield scene.finding(
             kind,
-            sentence(f"{scene.who}'s {noun}", f"{be} {said}"),
-            attribute,
+            told,
+            slot,
             (value.start, value.end),
             (start, value.end),
-            single=single,
+            single=single and not negated,
             confidence=0.93,
             negated=negated,
             ended=ended,
             polarity="-" if negated else "+",
+            ends=ends_of(slot, said, ended=ended, negated=negated),
         )
 
 
@@ -177,23 +215,26 @@ def _ends_well(text: str, at: int, end: int) -> bool:
 def _due(scene: Scene, noun: str, place: Place, start: int, clause_end: int) -> Finding | None:
     """ "My report is due on Friday", "my flight is on 5 June"."""
     due = _DUE.match(place.text, place.at, place.end)
-    if due is None and noun.split()[-1] not in _EVENTS:
+    if due is None and noun.split()[-1] not in EVENTS:
         return None
     mention = next(
         (m for m in scene.dates_in(place.at, max(clause_end, place.at)) if m.to > scene.now and not m.recurring), None
     )
     if mention is None or mention.start - place.at > 30:
         return None
-    said = place.text[place.at : mention.end]
+    hour = _AT_HOUR.match(place.text, mention.end, place.end)
+    stop = hour.end() if hour else mention.end
+    said = place.text[place.at : stop]
     return scene.finding(
         Kind.COMMITMENT,
         sentence(f"{scene.who}'s {noun}", f"is {said}"),
         noun,
-        (place.at, mention.end),
-        (start, mention.end),
+        (place.at, stop),
+        (start, stop),
         single=True,
         confidence=0.9,
         due=(mention.from_, mention.to),
+        ends=(End("plan", only=noun),),
     )
 
 
@@ -206,6 +247,10 @@ def _favourite(scene: Scene, match: re.Match[str], start: int, end: int) -> Iter
     ):
         return
     span = upto(Place(scene.text, match.end(), end))
+    if " are " in match[0] and (
+        several := _WORD_LIST.match(scene.text, span[0], clause(Place(scene.text, span[0], end)).end)
+    ):
+        span = several.span()
     said = scene.text[span[0] : span[1]]
     quoted = re.compile(r"[\"“]([^\"”\n]{1,80})[\"”]").match(scene.text, match.end(), end)
     if quoted:
@@ -220,7 +265,10 @@ def _favourite(scene: Scene, match: re.Match[str], start: int, end: int) -> Iter
         return
     yield scene.finding(
         Kind.PREFERENCE,
-        sentence(f"{scene.who}'s favourite {in_third_person(x)}", f"is {in_third_person(said)}"),
+        sentence(
+            f"{scene.who}'s favourite {in_third_person(x)}",
+            f"{'are' if ' are ' in match[0] else 'is'} {in_third_person(said)}",
+        ),
         f"favourite {normal(x)}",
         span,
         (start, span[1]),

@@ -70,7 +70,7 @@ def _endings(found: Finding) -> Iterator[Ending]:
     """What is over with a finding: what it says itself, and the contrary of what it states."""
     for end in found.ends:
         key = found.key_of(end.attribute, end.value, denied=end.denied) if end.value else ""
-        yield Ending(_slot(found, end.attribute), key, end.unless, end.only, end.if_changed)
+        yield Ending(_slot(found, end.attribute), key, end.unless, end.only, end.if_changed, end.now)
     if not found.ended and found.valid_to is None and found.kind in (Kind.PROFILE, Kind.PREFERENCE, Kind.FACT):
         denied = found.negated or found.polarity == "-"
         yield Ending(_slot(found, found.attribute), found.key_of(found.attribute, found.value, denied=not denied))

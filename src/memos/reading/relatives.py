@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 from memos.memory.model import Kind
 from memos.reading import english
-from memos.reading.finding import Finding
+from memos.reading.endings import KIN_ATTRIBUTES
+from memos.reading.finding import End, Finding
 from memos.reading.scene import Scene
-from memos.reading.value import Place, Value
+from memos.reading.value import CAP, Place, Value
 from memos.reading.values import read
 from memos.reading.wording import sentence
 from memos.text.name_lists import GIVEN, NOT_NAMES
@@ -24,12 +25,22 @@ _KIN = re.compile(
     re.IGNORECASE,
 )
 _EX = re.compile(r"\b(?:ex|former|late|future)\b", re.IGNORECASE)
+_NEW = re.compile(r"\bnew\b", re.IGNORECASE)
+_FORMER = re.compile(
+    rf"(?:ex|former|late)[- ](?P<kin>{'|'.join(sorted(english.KIN, key=len, reverse=True))})(?![\w-])(?: (?P<n>{CAP}))?",
+    re.IGNORECASE,
+)
+# "My dentist appointment" is no dentist.
+_NO_KIN = re.compile(
+    r" (?:appointment|meeting|visit|food|house|home|call|party|lesson|class|practice|toys?|bed|leash|number"
+    r"|address|email|birthday|wedding|interview|check-?up|surgery)s?\b"
+)
 _NAME = r"[A-ZÀ-Þ][\w'’-]*(?: [A-ZÀ-Þ][\w'’-]*)?"
 _IS_CALLED = re.compile(
     rf"(?:['’]s name(?: is|['’]s| was)| is (?:called|named)|,? (?:who is |who's )?(?:called|named)) (?={_NAME})"
 )
 _APPOSITION = re.compile(rf",? (?P<n>{_NAME})(?=,? [a-z]|,|\.|!|$|['’])")
-_IS_NAME = re.compile(rf" is (?P<n>{_NAME})(?=\s*(?:[.,;!\n]|$| and\b))")
+_IS_NAME = re.compile(rf" is (?P<title>(?:Dr|Mrs?|Ms|Prof)\.? )?(?P<n>{_NAME})(?=\s*(?:[.,;!\n]|$| and\b))")
 _DIED = re.compile(
     r",?(?: has| just| sadly| recently)* (?:died|passed away|passed(?= (?:on|last|this|yesterday|in|away)\b)"
     r"|was put down|has passed)\b"
@@ -71,8 +82,11 @@ def relative(scene: Scene, match: re.Match[str], end: int) -> Relative | None:
             _named(scene, attribute, many["kin"], v, match.start()) for v in read("names", Place(text, many.end(), end))
         ]
         return Relative("", "", False, tuple(found), None) if found else None
+    former = _FORMER.match(text, at, end)
+    if former:
+        return Relative("", "", False, tuple(_former(scene, former, match.start())), None)
     kin = _KIN.match(text, at, end)
-    if kin is None:
+    if kin is None or _NO_KIN.match(text, kin.end(), end):
         return None
     noun, attribute = text[at : kin.end()], english.KIN[kin["kin"].lower()]
     if _EX.search(noun):
@@ -131,7 +145,7 @@ def _name_after(text: str, at: int, end: int) -> tuple[int, Value | None]:
         word = match["n"].split()[0]
         if (
             word in NOT_NAMES
-            or (pattern is _IS_NAME and word not in GIVEN)
+            or (pattern is _IS_NAME and word not in GIVEN and not match["title"])
             or (match[0][0] == "," and word not in GIVEN)
         ):
             continue
@@ -143,8 +157,9 @@ def _name_after(text: str, at: int, end: int) -> tuple[int, Value | None]:
 
 def _named(scene: Scene, attribute: str, noun: str, value: Value, start: int) -> Finding:
     name = scene.text[value.start : value.end]
+    many = noun.lower().endswith("s") and not noun.lower().endswith("boss")
     single = {"kids": "child", "children": "child", "puppies": "puppy"}.get(
-        noun.lower(), noun.rstrip("s") if noun.lower().endswith("s") and noun.lower() not in ("boss",) else noun
+        noun.lower(), noun.rstrip("s") if many else noun
     )
     return scene.finding(
         Kind.PROFILE,
@@ -152,9 +167,36 @@ def _named(scene: Scene, attribute: str, noun: str, value: Value, start: int) ->
         attribute,
         (value.start, value.end),
         (start, value.end),
-        single=attribute == "spouse",
+        single=attribute in ("spouse", "boss"),
         confidence=0.9,
+        ends=(End(attribute),) if attribute in english.REPLACED_KIN and _NEW.search(noun) else (),
     )
+
+
+def _former(scene: Scene, match: re.Match[str], start: int) -> Iterator[Finding]:
+    """Who is a former (or late) husband, boss …: by name, or a spouse or partner whatever the name."""
+    attribute = english.KIN[match["kin"].lower()]
+    named = read("name", Place(scene.text, match.start("n"), match.end("n"))) if match["n"] else []
+    if not named and attribute not in ("spouse", "partner"):
+        return
+    span = (named[0].start, named[0].end) if named else (match.start(), match.end("kin"))
+    name = f" named {scene.text[slice(*span)]}" if named else ""
+    noun = scene.text[match.start() : match.end("kin")].lower()
+    yield scene.finding(
+        Kind.PROFILE,
+        sentence(scene.who, f"has {_a(noun)} {noun}{name}"),
+        attribute,
+        span,
+        (start, span[1]),
+        confidence=0.85,
+        valid=(None, scene.now),
+        ended=True,
+        ends=() if named else (End(attribute),),
+    )
+
+
+def _a(noun: str) -> str:
+    return "an" if noun[0] in "aeiou" else "a"
 
 
 def _article_free(noun: str) -> str:
@@ -175,4 +217,14 @@ def _died(scene: Scene, attribute: str, noun: str, value: Value, start: int, end
         confidence=0.9,
         valid=(None, mention.from_ if mention else scene.now),
         ended=True,
+        ends=tuple(_gone(attribute, scene.text[value.start : value.end], noun)),
     )
+
+
+def _gone(attribute: str, name: str, noun: str) -> Iterator[End]:
+    """Whom a death ends beside the one that is named: all of that noun where no name was said."""
+    if name.lower() == noun.lower():
+        only = "" if attribute == "spouse" else noun.lower().split()[-1]
+        yield End(attribute, only=only, now=True)
+    else:
+        yield from (End(other, name, now=True) for other in KIN_ATTRIBUTES)

@@ -17,6 +17,7 @@ from memos.reading.english_reader import read_english, read_statements
 from memos.reading.finding import Finding
 from memos.reading.hygiene import strip_injected, why_not
 from memos.reading.scene import Scene
+from memos.reading.sense import makes_sense
 
 _HAN = re.compile("[\u4e00-\u9fff]")
 _LATIN = re.compile("[A-Za-z]")
@@ -75,6 +76,8 @@ def _distinct(found: Iterable[Finding]) -> tuple[Finding, ...]:
     """The findings in order of their evidence, the surest of those that say the same."""
     best: dict[tuple[Kind, str], Finding] = {}
     for finding in found:
+        if not makes_sense(finding):
+            continue
         key = (finding.kind, finding.key)
         if key not in best or finding.confidence > best[key].confidence:
             best[key] = finding

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 from functools import cached_property
 from typing import TypeVar
@@ -34,7 +35,9 @@ class Scene:
     @cached_property
     def dates(self) -> tuple[DateMention, ...]:
         """The dates in the text, as the speaker meant them."""
-        return tuple(find_dates(self.text, now=self.message.time, zone=self.message.zone))
+        found = find_dates(self.text, now=self.message.time, zone=self.message.zone)
+        # "on 12 May." ends a sentence more often than it abbreviates.
+        return tuple(replace(m, end=m.end - 1) if self.text[m.end - 1] == "." else m for m in found)
 
     @cached_property
     def names(self) -> tuple[Name, ...]:

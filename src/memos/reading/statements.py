@@ -20,8 +20,8 @@ FUNCTION = words(
     """
 )
 _STATED = re.compile(
-    r"(?:(?:so|and|note|remember|fyi|btw|ok|also|please note|note that|by the way|remember that|actually"
-    r"|update|correction)[:,]? )*(?:the |our |this is the )?"
+    r"(?:(?:so|and|but|or|then|plus|note|remember|fyi|btw|ok|also|please note|note that|by the way|remember that|actually"
+    r"|update|correction)[:,]? )*(?P<the>(?:the |our |this is the )?)"
     r"(?P<s>[A-Za-z0-9][\w'’#/-]*(?: [\w'’#/-]+){0,5}?)(?: is(?: now)?| are(?: now)?|:| =) (?P<v>\S.*)",
     re.IGNORECASE | re.DOTALL,
 )
@@ -85,12 +85,16 @@ def statement(scene: Scene, start: int, end: int) -> Iterator[Finding]:
     if value is None:
         return
     said = value["v"]
+    article = "the " if match["the"].lower() == "our " else match["the"]
     identifier = re.search(r"[A-Z]+-?\d|\d-?[A-Z]|-\w+-|@|://", said) is not None
     if not (head_known or identifier or re.match(r"(?:number|room|floor|gate|on floor|in room) ", said)):
         return
     yield scene.finding(
         Kind.FACT,
-        sentence("", f"{match[0][: match.start('v') - match.start()].strip()} {said}"),
+        sentence(
+            "",
+            f"{article}{scene.text[match.start('s') : match.start('v')].strip()} {said}",
+        ),
         "is",
         trimmed(scene.text, *value.span("v")),
         (match.start("s"), value.end("v")),

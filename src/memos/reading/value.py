@@ -47,6 +47,8 @@ _BEGINS = (
     r"|(?:lives?|works?|stud(?:y|ies)|speaks?|goes?|has|moves?|volunteers?|joins?|starts?|attends?|gets?|owns?|drives?"
     rf"|uses?|eats?|drinks?|plays?){_FOLLOWED})"
 )
+# "a good cause" is no reason.
+_CAUSE = r"['’]?cause(?= (?:i|we|it|he|she|they|you|my|our|the|there|of|that)(?![\w-]))"
 # Where the next clause begins: "and I'm …", "and work at …", "but she …".
 JOINT = re.compile(rf",? (?:and|but|so|or|&) {_BEGINS}", re.IGNORECASE)
 AFTER_NOUN = re.compile(
@@ -57,7 +59,8 @@ AFTER_NOUN = re.compile(
     re.IGNORECASE,
 )
 STOP = re.compile(
-    rf"[,;!?()\n—–\"“”]|:(?!\d)|{FULL_STOP}|\s-\s|\s(?:(?:and|or|&) {_BEGINS}|but|because|cause|cuz|so|since|although|though|when"
+    rf"[,;!?()\n—–\"“”]|:(?!\d)|{FULL_STOP}|\s-\s|\s(?:(?:and|or|&) {_BEGINS}"
+    rf"|but|because|{_CAUSE}|cuz|so|since|although|though|when"
     r"|whenever|while|which|who|as|if|unless|until"
     r"|after|before|even|except|especially|particularly|whether|thanks to|however|rather than|instead of"
     r"|and (?:I|we|it|it['’]s|my|he|she|they|that|then|so|the|you|really|am|was|have|had|would|will|can"
@@ -71,7 +74,7 @@ STOP = re.compile(
     re.IGNORECASE,
 )
 LONG_STOP = re.compile(
-    rf"[;!?\n—–]|:(?!\d)|{FULL_STOP}|,? (?:but|because|so|although|though|which|cause|cuz|and (?:I|we|it|my|he"
+    rf"[;!?\n—–]|:(?!\d)|{FULL_STOP}|,? (?:but|because|so|although|though|which|{_CAUSE}|cuz|and (?:I|we|it|my|he"
     r"|she|they|you))\b|, (?!\d{4})|\s-\s",
     re.IGNORECASE,
 )

@@ -15,12 +15,13 @@ _STREET = (
     rf"\d[\w/-]* (?:(?:rue|via|calle|avenue) (?:[a-z]{{1,3}} )*)?{CAP}(?: (?:of the |of |the |de la |de |du )?{CAP}){{0,4}}"
     rf"|{CAP}(?: {CAP}){{0,3}} \d+[A-Za-z]?(?! (?:years?|months?|weeks?|days?|hours?|minutes?|times)\b)(?![\w:%])"
 )
+_TOWN = rf"{CAP}(?: (?![A-Z]{{1,2}}\d){CAP}){{0,3}}"
 _ADDRESS = re.compile(
     rf"(?:(?:Flat|Apartment|Apt\.?|Unit|Suite|Room) \w+,? )?(?P<street>{_STREET})"
-    rf"(?:, (?:Flat|Apartment|Apt\.?|Unit|Suite) \w+)?(?:(?:,| in) (?:\d{{4,6}} )?{CAP}(?: {CAP}){{0,3}}"
+    rf"(?:, (?:Flat|Apartment|Apt\.?|Unit|Suite) \w+)?(?:(?:,| in) (?:\d{{4,6}} )?{_TOWN}"
     r"(?: \d{4,6}(?:-\d{4})?| [A-Z]{1,2}\d{1,2} \d[A-Z]{2})?){0,3}"
 )
-_PART = re.compile(rf"(?<= ){CAP}(?: {CAP}){{0,3}}(?=,|$| \d|[.!;\s])")
+_PART = re.compile(rf"(?<= )(?![A-Z]{{1,2}}\d){_TOWN}(?=,|$| \d|[.!;\s])")
 _AND = re.compile(r" (?:and|&) ")
 _VERB_AFTER = re.compile(r" (?:is|are|was|were|has|lives|works|loves|likes|wants|will|can|says|said)\b")
 _SCHOOL_TAIL = re.compile(

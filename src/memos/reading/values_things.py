@@ -9,6 +9,7 @@ import re
 
 from memos.reading import english
 from memos.reading.patterns import words
+from memos.reading.topics import topic_of
 from memos.reading.value import AFTER_NOUN, WORD, Place, Value, clause, upto, whole
 from memos.reading.values_named import caps
 
@@ -97,6 +98,8 @@ def liked(place: Place) -> list[Value]:
     """What can be liked: one thing or a list, never something only pointed at."""
     place = clause(place)
     several = _SEVERAL.match(place.text, place.at, place.end)
+    if several and several[0].lower() in _PAIRS:
+        return [Value(*several.span())]
     if several:
         items = _items(place.text, *several.span())
         found = [v for start, end in items for v in _liked_one(Place(place.text, start, end))]
@@ -108,6 +111,19 @@ def liked(place: Place) -> list[Value]:
 _SEVERAL = re.compile(
     r"(?:[\w'’-]+(?: [\w'’-]+){0,2}?, )*[\w'’-]+(?: [\w'’-]+){0,2}?,? and (?:[\w'’-]+"
     r" ){0,2}?[\w'’-]+(?=\s*(?:[.;:!?)\n]|$|, (?:but|so|and|because|too)))"
+)
+_PAIRS = frozenset(
+    {
+        "rock and roll",
+        "fish and chips",
+        "mac and cheese",
+        "arts and crafts",
+        "dungeons and dragons",
+        "peanut butter and jelly",
+        "drum and bass",
+        "rhythm and blues",
+        "gin and tonic",
+    }
 )
 _LINK = re.compile(r",? and |, ")
 
@@ -146,21 +162,39 @@ def _liked_one(place: Place) -> list[Value]:
     return [Value(start, end)]
 
 
+_FOR_THIS = re.compile(
+    r" (?:for (?:work|this|that|meetings|contact|long flights|flights)|instead|only|on flights|please)$"
+)
+
+
 def preferred(place: Place) -> list[Value]:
     """What is preferred, before the "over" of what is not."""
     over = re.compile(r" (?:over|rather than|instead of|more than|to(?= \w+(?:\s*[.,;!?]|$))|than) ").search(
         place.text, place.at, place.end
     )
     if over and place.text[place.at : over.start()].strip().lower() not in ("to", ""):
-        found = liked(Place(place.text, place.at, over.start()))
+        found = _preferred_one(Place(place.text, place.at, over.start()))
         if found:
             return found
-    return liked(place)
+    return _preferred_one(place)
+
+
+def _preferred_one(place: Place) -> list[Value]:
+    """A choice within a known topic ("an aisle seat"), or anything that can be liked."""
+    start, end = upto(place)
+    while end > start and (tail := _FOR_THIS.search(place.text, start, end)):
+        end = tail.start()
+    return [Value(start, end)] if topic_of(place.text[start:end]) else liked(place)
+
+
+_WHEN = re.compile(r" (?:every|each|again|in the|at|on|before|after|during|all day|daily|once|twice)\b", re.IGNORECASE)
 
 
 def food(place: Place) -> list[Value]:
     """Something eaten or drunk."""
     start, end = upto(place)
+    when = _WHEN.search(place.text, start, end)
+    end = when.start() if when else end
     words = place.text[start:end].lower().split()
     bad = {
         "out",

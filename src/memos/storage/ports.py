@@ -282,6 +282,10 @@ class WriteTx(Protocol):
         """Revert the last change of this memory, and whatever else that change did."""
         ...
 
+    def changed_with(self, id: str) -> list[str]:
+        """The ids of the memories that the last change of this memory touched. Raises NotFound."""
+        ...
+
 
 class CubeStore(Protocol):
     """Everything about one cube. Implementations must pass `tests/storage/conformance.py` unchanged."""

@@ -1,26 +1,79 @@
-"""What becomes of a superseded memory when that which superseded it goes away, by hard deletion or retraction.
+"""The order of what was true: which value of a slot holds when, and what comes back when what replaced it goes away.
 
-Works over a `WriteTx`, so every home and the soft delete share the one rule. Guards law 5.
+Works over a `WriteTx`, so arriving, retracting, deleting and undoing share the one rule, in every home. Guards law 5.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from memos.memory.model import Edge, EdgeType, Kind, Memory, Status
+from memos.memory.ids import new_id
+from memos.memory.model import Edge, EdgeType, Kind, Layer, Memory, Status
+from memos.storage.evidence import without as without_evidence
 from memos.storage.ports import WAS_TRUE, WriteTx
 
 _START = datetime(1, 1, 1, tzinfo=UTC)
+_END = datetime(9999, 12, 31, tzinfo=UTC)
+
+
+def slot_of(memory: Memory) -> str | None:
+    """The slot whose timeline a memory is part of; None where values add up, and for what has no slot."""
+    return memory.slot if memory.body.get("single") and memory.kind is not Kind.EVENT else None
+
+
+def settle(tx: WriteTx, slot: str, without: Collection[str] = ()) -> list[Memory]:
+    """Tell the timeline of a slot that has one value at a time anew; returns the values that are current again.
+
+    Values are ordered by when they were said. Each holds until a later said one begins, or until something said that
+    it is over: at most one is current, and any day has at most one. `without`: ids that do not count, because they go
+    away.
+    """
+    stays = stays_of(tx, slot, without)
+    while cut := _interrupted(stays):
+        split(tx, *cut)
+        stays = stays_of(tx, slot, without)
+    over = [m for m in tx.find_slot(slot, WAS_TRUE) if m.body.get("past") and m.id not in without]
+    placed = [(stay, _settle_one(tx, stay, stays[i + 1 :], over, without)) for i, stay in enumerate(stays)]
+    return [now for was, now in placed if was.status is not Status.ACTIVE and now.status is Status.ACTIVE]
+
+
+def stays_of(tx: WriteTx, slot: str, without: Collection[str] = ()) -> list[Memory]:
+    """The values a slot has or had, in the order they were said; not what is told as past ("until 2019")."""
+    known = tx.find_slot(slot, WAS_TRUE)
+    stays = [m for m in known if slot_of(m) == slot and not m.body.get("past") and m.id not in without]
+    return sorted(stays, key=lambda m: (first_said(m), m.valid_to or _END, m.id))
+
+
+def split(tx: WriteTx, stay: Memory, at: datetime) -> Memory:
+    """Cut a run of the same value in two, since another was said in between; returns the later one, which begins with the
+    first evidence after `at` and takes over what the run was to others.
+    """
+    later = tuple(s for s in stay.sources if s.time is not None and s.time > at)
+    moved = {s.memory_id for s in later if s.memory_id}
+    rest = {s.memory_id for s in stay.sources if s not in later and s.memory_id}
+    evidence = tx.edges(stay.id, "out", (EdgeType.DERIVED_FROM,))
+    start = min(s.time for s in later if s.time is not None)
+    new = replace(without_evidence(tx, stay, rest, evidence), id=new_id(), version=1, valid_from=start, seen=len(later))
+    new = tx.put(new, "split")
+    old = without_evidence(tx, stay, moved, evidence)
+    tx.put(replace(old, seen=max(1, len(old.sources)), status=Status.SUPERSEDED, valid_to=start), "split")
+    for edge in evidence:
+        if edge.dst in moved:
+            tx.unlink(stay.id, edge.dst, EdgeType.DERIVED_FROM)
+            tx.link(Edge(new.id, edge.dst, EdgeType.DERIVED_FROM, weight=edge.weight, valid_from=edge.valid_from))
+    for edge in tx.edges(stay.id, "in", (EdgeType.SUPERSEDES,)):
+        tx.unlink(edge.src, stay.id, EdgeType.SUPERSEDES)
+        tx.link(Edge(edge.src, new.id, EdgeType.SUPERSEDES, valid_from=edge.valid_from))
+    return new
 
 
 def reinstate(tx: WriteTx, id: str, gone: Memory, without: Collection[str]) -> Memory | None:
-    """Make memory `id`, which `gone` had superseded, current again; None when it stays superseded.
+    """Make memory `id`, which `gone` had superseded and which is in no timeline (see `settle`), current again; None when
+    it stays superseded: by another memory too, by what superseded `gone`, or because it had ended on its own.
 
-    It stays so when another memory supersedes it too, when a later value of its slot exists (that one then takes the
-    place of `gone`), and when it had ended on its own. `without`: ids that do not count, because they go away as
-    well.
+    `without`: ids that do not count, because they go away as well.
     """
     former = tx.get(id)
     if former is None or former.status is not Status.SUPERSEDED:
@@ -29,7 +82,7 @@ def reinstate(tx: WriteTx, id: str, gone: Memory, without: Collection[str]) -> M
         return None
     if former.version == 1 and gone.kind is not Kind.TRACE and former.valid_to != gone.valid_from:
         return None  # stored as a thing of the past from the start
-    after = _next_of_slot(tx, former, without) if former.body.get("single") else _next_of_chain(tx, gone, without)
+    after = _next_of_chain(tx, gone, without)
     if after is None:
         return tx.put(replace(former, status=Status.ACTIVE, valid_to=None), "restore")
     until = after.valid_from or after.recorded_at
@@ -39,12 +92,81 @@ def reinstate(tx: WriteTx, id: str, gone: Memory, without: Collection[str]) -> M
     return None
 
 
-def _next_of_slot(tx: WriteTx, former: Memory, without: Collection[str]) -> Memory | None:
-    """The value that followed `former` in its slot."""
-    if former.slot is None:
-        return None
-    later = [m for m in tx.find_slot(former.slot, WAS_TRUE) if m.id not in without and _start(m) > _start(former)]
-    return min(later, key=_start, default=None)
+def first_said(memory: Memory) -> datetime:
+    """When a fact was first said."""
+    return min((s.time for s in memory.sources if s.time is not None), default=memory.recorded_at or _START)
+
+
+def last_said(memory: Memory) -> datetime:
+    """When a fact was last said."""
+    return max((s.time for s in memory.sources if s.time is not None), default=memory.recorded_at or _START)
+
+
+def _interrupted(stays: Sequence[Memory]) -> tuple[Memory, datetime] | None:
+    """A run of one value, and when another was said within it."""
+    for i, stay in enumerate(stays):
+        until = last_said(stay)
+        for other in stays[i + 1 :]:
+            at = first_said(other)
+            if at >= until:
+                break
+            if at > first_said(stay) and other.body.get("key") != stay.body.get("key"):
+                return stay, at
+    return None
+
+
+def _settle_one(
+    tx: WriteTx, stay: Memory, after: Sequence[Memory], over: Sequence[Memory], without: Collection[str]
+) -> Memory:
+    """Bring the end of one value, and what is said to have replaced it, in line with those said after it."""
+    begin = _begin(stay)
+    edges = tx.edges(stay.id, "in", (EdgeType.SUPERSEDES,))
+    own = _own_end(tx, stay, edges, over, without)
+    cut = max(begin, min(map(_begin, after))) if after else None
+    until = min((t for t in (own, cut) if t is not None), default=None)
+    by = after[0].id if cut is not None and (own is None or cut < own) else None
+    for edge in edges:
+        if edge.src != by and not _stands(tx, edge.src, without, stay.slot):
+            tx.unlink(edge.src, stay.id, EdgeType.SUPERSEDES)
+    if by is not None and all(edge.src != by for edge in edges):
+        tx.link(Edge(by, stay.id, EdgeType.SUPERSEDES))
+    dated = stay.status is Status.ACTIVE and stay.valid_to is not None and until == stay.valid_to
+    status = Status.ACTIVE if until is None or dated else Status.SUPERSEDED
+    if (status, until) == (stay.status, stay.valid_to):
+        return stay
+    return tx.put(replace(stay, status=status, valid_to=until), "restore" if status is Status.ACTIVE else "supersede")
+
+
+def _own_end(
+    tx: WriteTx, stay: Memory, edges: Sequence[Edge], over: Sequence[Memory], without: Collection[str]
+) -> datetime | None:
+    """When a value ended, by what was said of it alone."""
+    ends = []
+    replaced = False
+    for edge in edges:
+        by = tx.get(edge.src)
+        told = by is not None and (by.layer is Layer.TRACE or by.slot != stay.slot)
+        replaced = replaced or not told
+        if by is not None and told and by.status is not Status.RETRACTED and by.id not in without:
+            ends.append(edge.valid_from or by.happened_at or _START)
+    if ends and not replaced and all(edge.valid_from is None for edge in edges):
+        ends = [stay.valid_to or min(ends)]  # an older file does not say in the edge which end was told
+    if stay.status is Status.ACTIVE and stay.valid_to is not None:
+        ends.append(stay.valid_to)  # set by hand
+    for m in over:
+        if m.body.get("key") == stay.body.get("key") and m.valid_to is not None and first_said(m) > first_said(stay):
+            ends += [m.valid_to] if m.valid_to >= _begin(stay) else []
+    return max(min(ends), _begin(stay)) if ends else None
+
+
+def _stands(tx: WriteTx, id: str, without: Collection[str], slot: str | None) -> bool:
+    """Whether what is linked as having ended a value still says so: not when it is gone, or only another value of the
+    slot, whose place `settle` decides.
+    """
+    memory = tx.get(id)
+    if memory is None or id in without or memory.status is Status.RETRACTED:
+        return False
+    return memory.layer is Layer.TRACE or memory.slot != slot
 
 
 def _next_of_chain(tx: WriteTx, gone: Memory, without: Collection[str]) -> Memory | None:
@@ -62,5 +184,5 @@ def _next_of_chain(tx: WriteTx, gone: Memory, without: Collection[str]) -> Memor
     return None
 
 
-def _start(memory: Memory) -> datetime:
+def _begin(memory: Memory) -> datetime:
     return memory.valid_from or memory.recorded_at or _START

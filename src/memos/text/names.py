@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from memos.text.name_lists import (
@@ -59,7 +59,16 @@ def find_names(text: str) -> list[Name]:
     found += _capitalised(text)
     if not text.isascii():
         found += _chinese(text)
-    return without_overlaps(sorted(found, key=lambda n: (-n.confidence, n.start - n.end)))
+    return _of_one_type(without_overlaps(sorted(found, key=lambda n: (-n.confidence, n.start - n.end))))
+
+
+def _of_one_type(found: list[Name]) -> list[Name]:
+    """A product's name that the same text gives to a person or pet is that one's name: "my dog Pixel … Pixel is cute"."""
+    persons = {n.text: n for n in found if n.type is NameType.PERSON}
+    if not persons:
+        return found
+    guessed = (NameType.PRODUCT, NameType.OTHER)
+    return [replace(n, type=NameType.PERSON) if n.type in guessed and n.text in persons else n for n in found]
 
 
 # --- addresses, handles, identifiers -------------------------------------------------------------
@@ -118,8 +127,9 @@ _PERSON_BEFORE = re.compile(
 _SURE_PERSON = re.compile(
     rf"\b(?:(?:{_KIN})(?: is| was)? (?:called |named )?|called |named |name is |name's )$", re.IGNORECASE
 )
+_IS_KIN = re.compile(rf" is (?:my|our|his|her|their) (?:[a-z]+ )?(?:{_KIN})\b")
 _PERSON_AFTER = re.compile(
-    r"(?: (?:said|says|told|asked|thinks|wants|loves|likes|called|texted|wrote|and I)\b|['’]s (?:birthday"
+    r"(?: (?:said|says|told|asked|thinks|wants|loves|likes|called|texted|wrote|and I(?!['’]))\b|['’]s (?:birthday"
     r"|mom|dad|wife|husband|house|wedding|place|room)\b)"
 )
 _PLACE_BEFORE = re.compile(
@@ -203,7 +213,7 @@ def _judge(text: str, start: int, end: int, shouting: bool) -> Name | None:
     if len(words) > 1 and _VERB.fullmatch(words[0]) and (words[1] in GIVEN or words[1] in PLACES):
         start += len(words.pop(0)) + 1
         phrase = text[start:end]
-    before, after = text[max(0, start - 40) : start], text[end : end + 16]
+    before, after = text[max(0, start - 40) : start], text[end : end + 40]
     kind, confidence = _kind(phrase, words, before, after)
     first = _START.search(before) is not None or start == 0
     known = confidence >= 0.8
@@ -232,7 +242,7 @@ def _kind(phrase: str, words: list[str], before: str, after: str) -> tuple[NameT
         return NameType.ORGANISATION, 0.9
     if len(words) > 1 and (last in PLACE_TAILS or first in _PLACE_HEAD) and phrase not in PLACES:
         return NameType.PLACE, 0.85
-    if _TITLE.search(before) or (_SURE_PERSON.search(before) and len(words) < 4):
+    if _TITLE.search(before) or _IS_KIN.match(after) or (_SURE_PERSON.search(before) and len(words) < 4):
         return NameType.PERSON, 0.9
     if phrase in PLACES and ((phrase not in GIVEN and phrase != "Nice") or _PLACE_BEFORE.search(before)):
         return NameType.PLACE, 0.95
@@ -269,14 +279,17 @@ _CJK_KIN = re.compile(
     r"|女朋友|室友|老师)"
     rf"(?P<n>{_PERSON_NAME}|小[{SURNAMES}])(?=[{_STOP}{_AFTER}]|$)"
 )
-_CJK_TITLE = re.compile(rf"(?P<n>[{SURNAMES}][{_HAN}]{{0,2}}?)(?:先生|女士|小姐|老师|教授|医生|经理|博士|阿姨|叔叔)")
+_CJK_TITLES = "先生|女士|小姐|老师|教授|医生|经理|博士|阿姨|叔叔"
+# A surname alone is called with its title: 张老师, 张阿姨.
+_CJK_TITLE = re.compile(rf"(?P<n>[{SURNAMES}](?:{_CJK_TITLES})|[{SURNAMES}][{_HAN}]{{1,2}}?(?=(?:{_CJK_TITLES})))")
 _CJK_ORG = re.compile(
     rf"(?P<n>[A-Z]?[{_HAN}A-Za-z]{{2,10}}?(?:公司|大学|医院|银行|集团|学院|中学|小学|研究所|博物馆|图书馆))"
 )
 _CJK_PLACE = re.compile(
-    rf"(?:在|去|到|从|来自|住)(?P<n>[{_HAN}]{{2,3}}?(?:省|市|区|县|路|街|镇|国))(?!家|际|内|外|民|庆|王|旗"
+    rf"(?:在|去|到|从|来自|住)(?!在)(?P<n>[{_HAN}]{{2,3}}?(?:省|市|区|县|路|街|镇|国))(?!家|际|内|外|民|庆|王|旗"
     rf"|语|产|画|企|有)"
 )
+_CJK_NO_PLACE = re.compile("[人语话菜]|[东南西北中]?(?:路|街|大道)")
 _CJK_KNOWN = re.compile("|".join(sorted(CHINESE_PLACES, key=len, reverse=True)))
 _CJK_TITLE_MARK = re.compile(r"《(?P<n>[^《》\n]{1,40})》")
 _ORG_HEAD = re.compile(
@@ -288,7 +301,7 @@ def _chinese(text: str) -> Iterator[Name]:
     for match in _CJK_TITLE_MARK.finditer(text):
         yield Name(match["n"], match.start("n"), match.end("n"), NameType.OTHER, 0.9)
     for match in _CJK_KNOWN.finditer(text):
-        if text[match.end() : match.end() + 1] not in tuple("人语话菜"):
+        if not _CJK_NO_PLACE.match(text, match.end()):
             yield Name(match[0], match.start(), match.end(), NameType.PLACE, 0.9)
     for match in _CJK_ORG.finditer(text):
         head = _ORG_HEAD.match(match["n"])
@@ -303,5 +316,5 @@ def _chinese(text: str) -> Iterator[Name]:
         (_CJK_PLACE, NameType.PLACE, 0.8),
     ):
         for match in pattern.finditer(text):
-            if match["n"] not in CHINESE_NO_PERSONS and (len(match["n"]) > 1 or pattern is _CJK_TITLE):
+            if match["n"] not in CHINESE_NO_PERSONS and len(match["n"]) > 1:
                 yield Name(match["n"], match.start("n"), match.end("n"), kind, confidence)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,6 +18,7 @@ from numpy.typing import NDArray
 from memos.storage.ports import Pool, Probe
 from memos.storage.resident.index import ResidentIndex, traits
 from memos.storage.resident.vectors import VectorIndex
+from memos.storage.threads import ThreadPool
 
 F32 = NDArray[np.float32]
 Docs = NDArray[np.intp]
@@ -30,7 +30,7 @@ KERNEL = {1: 0.6, 2: 0.4}  # what a term is worth that stands one or two message
 SPREAD = {1: 0.4, 2: 0.25}  # the first stage's cheaper, additive form of the same
 MAX_WALK = 600_000  # postings the first stage walks at most: the rarest terms first
 _BLOCK = 64
-_aside = ThreadPoolExecutor(4, thread_name_prefix="memos-near")
+_aside = ThreadPool(4, "memos-near")
 _DAY = 86_400_000_000
 
 

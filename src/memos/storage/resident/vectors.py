@@ -6,13 +6,13 @@ of the best by 8-bit codes. The stored vectors are the truth; this is a cache of
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from memos.storage.resident.arrays import Growable
+from memos.storage.threads import ThreadPool
 
 F32 = NDArray[np.float32]
 N = TypeVar("N", bound=np.generic)
@@ -22,7 +22,7 @@ RESCORED = (
     1_000  # documents re-scored exactly after the first pass, at least (and at least four times what is asked for)
 )
 _CHUNK = 16_384
-_pool = ThreadPoolExecutor(2, thread_name_prefix="memos-scan")
+_pool = ThreadPool(2, "memos-scan")
 
 
 class VectorIndex:

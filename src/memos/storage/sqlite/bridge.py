@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
 import weakref
 from concurrent.futures import Future
@@ -30,7 +31,8 @@ class LoopBridge:
             first = not self._ready
             self._ready.append((waiter, answer))
         if first:
-            self._loop.call_soon_threadsafe(self._deliver)
+            with contextlib.suppress(RuntimeError):  # the loop has ended, and with it whoever waited
+                self._loop.call_soon_threadsafe(self._deliver)
 
     def _deliver(self) -> None:
         with self._lock:

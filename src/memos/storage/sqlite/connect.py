@@ -25,6 +25,7 @@ from memos.errors import (
     StorageReadOnly,
 )
 from memos.storage.ports import Durability
+from memos.storage.sqlite.forks import gate
 from memos.storage.sqlite.schema import Migration
 from memos.storage.sqlite.where import install_functions
 
@@ -58,6 +59,8 @@ def typed_errors(path: Path) -> Iterator[None]:
         if _no_room(path):
             raise StorageFull(f"no space left for {path}: the write was not stored; free disk space and retry") from e
         raise StorageError(f"reading or writing {path} failed: {e}; nothing unacknowledged was stored") from e
+    except apsw.Error as e:
+        raise StorageError(f"{path} cannot be used: {type(e).__name__}: {e}; run `memos doctor`") from e
     except OSError as e:
         if e.errno in _FULL:
             raise StorageFull(f"no space left for {path}: free disk space and retry") from e
@@ -73,6 +76,39 @@ def _no_room(path: Path) -> bool:
     with contextlib.suppress(OSError):
         return shutil.disk_usage(path.parent).free < _LITTLE
     return False
+
+
+def typed(path: Path, error: BaseException) -> BaseException:
+    """An error of SQLite as `typed_errors` would raise it, any other as it is."""
+    if isinstance(error, apsw.Error):
+        try:
+            with typed_errors(path):
+                raise error
+        except MemosError as e:
+            return e
+    return error
+
+
+def file_size(path: Path) -> int:
+    """Bytes of a file that may vanish at any moment; 0 when it has."""
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0
+
+
+def remove_file(path: Path) -> int:
+    """Delete a file that another may delete at the same moment. Returns the bytes freed."""
+    with typed_errors(path):
+        size = file_size(path)
+        path.unlink(missing_ok=True)
+        return size
+
+
+def cube_files(path: Path) -> list[Path]:
+    """A cube file and everything that may lie beside it."""
+    with typed_errors(path):
+        return [path, *(f for f in path.parent.glob(glob.escape(path.name) + "*") if f != path)]
 
 
 def file_id(path: Path) -> FileId:
@@ -100,7 +136,8 @@ def connect(
     Memory-mapped reading stays off: it gains nothing measurable, and a file cut short from outside would kill the
     process.
     """
-    with typed_errors(path):
+    gate.check()
+    with gate, typed_errors(path):
         if read_only:
             flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
             log_there = path.with_name(path.name + "-wal").exists()

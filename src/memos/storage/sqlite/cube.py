@@ -9,9 +9,7 @@ import builtins
 import contextlib
 import os
 import queue
-import threading
 from collections.abc import Callable, Collection, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -44,17 +42,28 @@ from memos.storage.ports import (
 )
 from memos.storage.sqlite import purge, reads
 from memos.storage.sqlite.bridge import bridge
-from memos.storage.sqlite.connect import backups, check_same, check_schema, connect, file_id, migrate, typed_errors
+from memos.storage.sqlite.connect import (
+    backups,
+    check_same,
+    check_schema,
+    connect,
+    file_id,
+    file_size,
+    migrate,
+    typed_errors,
+)
+from memos.storage.sqlite.forks import gate
 from memos.storage.sqlite.ranked import RankedReads
 from memos.storage.sqlite.schema import CUBE_APPLICATION_ID, CUBE_MIGRATIONS
 from memos.storage.sqlite.writer import Writer
+from memos.storage.threads import ThreadPool, aside
 
 T = TypeVar("T")
 
 SCHEMA = len(CUBE_MIGRATIONS)
 DROP_BATCH = 2_000
 VACUUM_LIMIT = 64 << 20  # a hard delete rewrites files up to this size at once; larger ones when asked
-_readers = ThreadPoolExecutor(4, thread_name_prefix="memos-read")
+_readers = ThreadPool(4, "memos-read")
 
 
 class SqliteCube:
@@ -68,15 +77,14 @@ class SqliteCube:
         self._opened = file_id(path)
         self._writer = Writer(path, durability, self._opened)
         self._idle: queue.SimpleQueue[apsw.Connection] = queue.SimpleQueue()
-        self._open_connections: list[apsw.Connection] = []
-        self._lock = threading.Lock()
         self._closed = False
         self._embedded_up_to: dict[str, tuple[int, int]] = {}
         self.ranked = RankedReads(path, read_only=read_only)
+        gate.register(self)
 
     @classmethod
     def open(cls, path: Path, *, durability: Durability = "full", create: bool = True) -> SqliteCube:
-        """Open a cube file, creating or upgrading it where needed."""
+        """Open a cube file, creating (unless `create` is False) or upgrading it where needed."""
         if not path.exists():
             if not create:
                 raise StorageError(f"cube file {path} does not exist; it was moved or deleted outside MemOS")
@@ -85,19 +93,20 @@ class SqliteCube:
         writable = os.access(path.parent, os.W_OK) and (not path.exists() or os.access(path, os.W_OK))
         if not writable and not path.exists():
             raise StorageReadOnly(f"{path.parent} cannot be written: check its permissions or choose another folder")
-        db = connect(path, read_only=not writable, durability=durability)
-        try:
+        # without leave to create none is made, not even when the file is deleted just now: it would belong to nobody
+        with (
+            gate,
+            contextlib.closing(connect(path, read_only=not writable, durability=durability, create=create)) as db,
+        ):
             if writable:
                 migrate(db, path, CUBE_APPLICATION_ID, CUBE_MIGRATIONS)
-                if path.stat().st_size <= VACUUM_LIMIT:
+                if file_size(path) <= VACUUM_LIMIT:
                     with typed_errors(path), contextlib.suppress(apsw.BusyError, apsw.FullError):
                         purge.erase_left_over(db)
             elif check_schema(db, path, CUBE_APPLICATION_ID, SCHEMA) < SCHEMA:
                 raise StorageReadOnly(
                     f"{path} needs an upgrade to schema {SCHEMA} and cannot be written; fix its permissions"
                 )
-        finally:
-            db.close()
         return cls(path, durability=durability, read_only=not writable)
 
     # -- writes ------------------------------------------------------------------------------------------------
@@ -135,7 +144,7 @@ class SqliteCube:
         """Clear the file's free pages and log after deletions, and remove the copies that upgrades left beside it
         (they hold what was deleted). Returns the report with `erased_from_disk` set.
         """
-        rewrite = self.path.stat().st_size <= VACUUM_LIMIT if vacuum is None else vacuum
+        rewrite = file_size(self.path) <= VACUUM_LIMIT if vacuum is None else vacuum
         self.ranked.forget_masks()
         self._release_readers()
         try:
@@ -271,7 +280,7 @@ class SqliteCube:
 
     async def stats(self) -> StoreStats:
         """Counts and sizes."""
-        disk = sum(f.stat().st_size for f in self.files() if f.exists())
+        disk = sum(map(file_size, self.files()))
         return await self._read(lambda db: reads.stats(db, disk))
 
     async def check(self) -> builtins.list[str]:
@@ -301,12 +310,13 @@ class SqliteCube:
 
     async def close(self) -> None:
         """Finish queued writes and close every connection."""
-        await asyncio.get_running_loop().run_in_executor(None, self.close_now)
+        await aside(self.close_now)
 
     def close_now(self) -> None:
         """The same, blocking."""
         self._closed = True
-        self._writer.close()
+        with typed_errors(self.path):
+            self._writer.close()
         self.ranked.feed.drop()
         self._release_readers()
 
@@ -322,7 +332,7 @@ class SqliteCube:
         """Run `fn` on a reading connection, in the calling thread."""
         if self._closed:
             raise StorageError(f"{self.path} is closed; open the cube again")
-        with typed_errors(self.path):
+        with gate, typed_errors(self.path):
             check_same(self.path, self._opened)  # first: a new file must not meet the log of the old one
             try:
                 db = self._idle.get_nowait()
@@ -336,12 +346,16 @@ class SqliteCube:
                 else:
                     self._idle.put(db)
 
+    def let_go(self) -> None:
+        """Close every connection; the next call opens one again."""
+        self._writer.let_go()
+        self.ranked.feed.let_go()
+        self._release_readers()
+
     def _release_readers(self) -> None:
-        while True:
-            try:
+        with gate, contextlib.suppress(queue.Empty):
+            while True:
                 self._idle.get_nowait().close()
-            except queue.Empty:
-                return
 
 
 def _at_once(db: apsw.Connection, fn: Callable[[apsw.Connection], T]) -> T:

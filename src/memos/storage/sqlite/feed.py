@@ -12,6 +12,7 @@ import numpy as np
 
 from memos.storage.resident.index import ResidentIndex, Row
 from memos.storage.sqlite.connect import connect
+from memos.storage.sqlite.forks import gate
 
 _ROW = (
     "m.n, m.t, CASE WHEN m.version > 1 THEN coalesce((SELECT p.t FROM memories p WHERE p.id=m.id AND p.version=m.version-1), 0) "
@@ -67,11 +68,15 @@ class Feed:
 
     def drop(self) -> None:
         """Free the index and its connection; the next `refresh` loads it again."""
-        with self.lock:
+        with gate, self.lock:
             self.index, self.ready = None, False
-            if self._db is not None:
-                self._db.close()
-                self._db = None
+            self.let_go()
+
+    def let_go(self) -> None:
+        """Close the connection and keep the index; the next `refresh` reads what was stored since."""
+        if self._db is not None:
+            self._db.close()
+            self._db, self._data_version = None, -1
 
     def _load(self, db: apsw.Connection) -> None:
         index = ResidentIndex()

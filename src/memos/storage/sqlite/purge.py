@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 import apsw
 
 from memos.memory.ids import id_from_bytes, id_to_bytes
-from memos.memory.model import EdgeType, Memory
-from memos.storage.ports import Purged
-from memos.storage.sqlite import reads, rows
-from memos.storage.timeline import reinstate
+from memos.memory.model import EdgeType
+from memos.storage.ports import ANY_STATUS, Purged
+from memos.storage.sqlite import bereave, reads
+from memos.storage.timeline import reinstate, settle, slot_of
 
 if TYPE_CHECKING:
     from memos.storage.sqlite.tx import SqliteTx
@@ -41,17 +41,27 @@ def purge(tx: SqliteTx, ids: Iterable[str]) -> Purged:
             plan.asked.add(ident)
     plan.doomed |= plan.asked
     _cascade(tx.db, plan)
-    restored = _reinstate(tx, plan)
+    gone = frozenset(map(id_from_bytes, plan.doomed))
+    beside = _beside(tx, gone)
+    restored = _reinstate(tx, gone, beside)
     vectors = _drop_vectors_after(tx.db, plan)
-    _prune_sources(tx, plan)
-    counts = _remove(tx, plan)
+    term_ids: set[int] = set()
+    beside |= bereave.bereave(tx, plan.doomed, term_ids)
+    slots = {
+        slot for id in gone | beside if (memory := tx.get(id)) is not None and (slot := slot_of(memory)) is not None
+    }
+    for slot in sorted(slots):
+        restored.update(dict.fromkeys(m.id for m in settle(tx, slot, gone)))
+        beside.update(m.id for m in tx.find_slot(slot, ANY_STATUS))
+    bereave.scrub_causes(tx.db, beside | bereave.neighbors(tx.db, plan.doomed), gone)
+    counts = _remove(tx, plan, term_ids)
     return replace(
         counts,
         memories=len(plan.asked),
         vectors=counts.vectors + vectors,
         cascaded=len(plan.doomed) - len(plan.asked),
         ids=tuple(map(id_from_bytes, sorted(plan.doomed))),
-        restored=restored,
+        restored=tuple(restored),
     )
 
 
@@ -96,34 +106,23 @@ def _all_doomed(
     return True
 
 
-def _reinstate(tx: SqliteTx, plan: _Plan) -> tuple[str, ...]:
-    """A fact superseded only by what is deleted now is current again."""
-    gone_ids = frozenset(map(id_from_bytes, plan.doomed))
+def _beside(tx: SqliteTx, gone: frozenset[str]) -> set[str]:
+    """What the deleted memories had superseded, and stays."""
+    return {edge.dst for id in gone for edge in tx.edges(id, "out", (EdgeType.SUPERSEDES,))} - gone
+
+
+def _reinstate(tx: SqliteTx, gone_ids: frozenset[str], beside: set[str]) -> dict[str, None]:
+    """A fact superseded only by what is deleted now is current again; those of a timeline are settled later."""
     restored: dict[str, None] = {}
     for id in sorted(gone_ids):
         gone = tx.get(id)
         for edge in tx.edges(id, "out", (EdgeType.SUPERSEDES,)):
-            if gone is not None and edge.dst not in gone_ids and reinstate(tx, edge.dst, gone, gone_ids) is not None:
+            former = tx.get(edge.dst) if edge.dst in beside else None
+            if gone is None or former is None or slot_of(former) is not None:
+                continue
+            if reinstate(tx, edge.dst, gone, gone_ids) is not None:
                 restored[edge.dst] = None
-    return tuple(restored)
-
-
-def _prune_sources(tx: SqliteTx, plan: _Plan) -> None:
-    """Derived memories that stay forget the deleted part of their evidence, in every version."""
-    gone = {id_from_bytes(i) for i in plan.doomed}
-    touched: set[bytes] = set()
-    for ident in plan.doomed:
-        touched |= {
-            s for (s,) in tx.db.execute("SELECT src FROM edges WHERE dst=? AND type IN (?, ?)", (ident, *_EVIDENCE))
-        }
-    for ident in touched - plan.doomed:
-        found = tx.db.execute(f"SELECT {rows.SELECT}, m.n FROM memories m WHERE m.id=?", (ident,)).fetchall()
-        for row in found:
-            memory: Memory = rows.memory_from_row(row)
-            kept = tuple(s for s in memory.sources if s.memory_id not in gone)
-            if kept != memory.sources:
-                encoded = rows.memory_values(replace(memory, sources=kept))[rows.COLUMNS.index("sources")]
-                tx.db.execute("UPDATE memories SET sources=? WHERE n=?", (encoded, row[rows.WIDTH]))
+    return restored
 
 
 def _drop_vectors_after(db: apsw.Connection, plan: _Plan) -> int:
@@ -147,10 +146,9 @@ def _drop_vectors_after(db: apsw.Connection, plan: _Plan) -> int:
     return dropped
 
 
-def _remove(tx: SqliteTx, plan: _Plan) -> Purged:
+def _remove(tx: SqliteTx, plan: _Plan, term_ids: set[int]) -> Purged:
     db = tx.db
     versions = edges = vectors = 0
-    term_ids: set[int] = set()
     tx.keep_numbers_used()
     if plan.doomed:
         db.execute("INSERT OR REPLACE INTO meta(key, value) VALUES(?, '1')", (UNERASED,))
@@ -158,12 +156,8 @@ def _remove(tx: SqliteTx, plan: _Plan) -> Purged:
         found: list[Any] = db.execute("SELECT n, t, terms, beside FROM memories WHERE id=?", (ident,)).fetchall()
         for n, t, terms, beside in found:
             if n == t:
-                for blob in (terms, beside):
-                    term_ids.update(memoryview(blob or b"").cast("I").tolist())
-                db.execute("DELETE FROM fts WHERE rowid=?", (n,))
-                db.execute("DELETE FROM vectors WHERE t=?", (n,))
-                vectors += db.changes()
-                db.execute("INSERT INTO purges(t) VALUES(?)", (n,))
+                term_ids |= bereave.words((terms, beside))
+                vectors += bereave.drop_text(db, n)
         db.execute("DELETE FROM memories WHERE id=?", (ident,))
         versions += db.changes()
         for column in ("src", "dst"):

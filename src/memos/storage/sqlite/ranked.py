@@ -21,6 +21,7 @@ from memos.storage.resident.gather import Resolved, Span, gather, rarity_of
 from memos.storage.resident.index import ResidentIndex, traits
 from memos.storage.sqlite import reads, terms
 from memos.storage.sqlite.feed import Feed
+from memos.storage.sqlite.forks import gate
 from memos.text.analysis import is_identifier
 
 log = structlog.get_logger(__name__)
@@ -110,7 +111,7 @@ class RankedReads:
 
     def _load(self) -> None:
         try:
-            with self.feed.lock:
+            with gate, self.feed.lock:
                 self.feed.refresh()
         except (MemosError, apsw.Error) as e:
             log.error("index_not_loaded", file=self._path.name, error=type(e).__name__)

@@ -19,7 +19,8 @@ from memos.memory.model import Edge, Memory
 from memos.memory.time import from_micros, to_micros
 from memos.storage.ports import Durability, Todo
 from memos.storage.sqlite import rows
-from memos.storage.sqlite.connect import connect, migrate, typed_errors
+from memos.storage.sqlite.connect import connect, migrate, remove_file, typed_errors
+from memos.storage.sqlite.forks import gate
 from memos.storage.sqlite.schema import CUBE_APPLICATION_ID, CUBE_MIGRATIONS
 from memos.storage.sqlite.terms import TermDictionary, fts_document, pack
 from memos.text.document import term_row
@@ -213,14 +214,15 @@ class CubeBuilder:
         """Close the file and delete it."""
         self._db.close()
         for suffix in ("", "-wal", "-shm"):
-            self.path.with_name(self.path.name + suffix).unlink(missing_ok=True)
+            remove_file(self.path.with_name(self.path.name + suffix))
 
     def _in_batches(self, found: Iterable[T], store: Callable[[T], object]) -> None:
         with typed_errors(self.path):
             self._db.execute("BEGIN IMMEDIATE")
             for i, one in enumerate(found, 1):
                 try:
-                    store(one)
+                    with gate:
+                        store(one)
                 except (apsw.ConstraintError, KeyError) as e:
                     raise ArchiveError(f"{type(one).__name__} number {i} contradicts what came before it ({e})") from e
                 if i % BATCH == 0:

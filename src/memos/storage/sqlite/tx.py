@@ -245,6 +245,10 @@ class SqliteTx:
         """Revert the last change of this memory, and whatever else that change did."""
         return undo.undo_last(self, id)
 
+    def changed_with(self, id: str) -> list[str]:
+        """The memories that the last change of this memory touched, as `undo` would revert them."""
+        return undo.changed_with(self, id)
+
     def keep_numbers_used(self) -> None:
         """Remember the highest row number before rows are deleted, so that it is never given out again."""
         self.db.execute("INSERT OR REPLACE INTO meta(key, value) VALUES('last_n', ?)", (str(self._last_n),))

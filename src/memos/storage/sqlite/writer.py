@@ -18,7 +18,8 @@ import apsw
 
 from memos.errors import StorageError
 from memos.storage.ports import Change, Durability
-from memos.storage.sqlite.connect import FileId, check_same, connect, typed_errors
+from memos.storage.sqlite.connect import FileId, check_same, connect, typed, typed_errors
+from memos.storage.sqlite.forks import gate
 from memos.storage.sqlite.terms import TermDictionary
 from memos.storage.sqlite.tx import SqliteTx, clock
 
@@ -79,6 +80,11 @@ class Writer:
             self._jobs.put(None)
         if thread is not None:
             thread.join()
+        with gate:
+            self.let_go()
+
+    def let_go(self) -> None:
+        """Close the connection; the next change opens it again."""
         if self._db is not None:
             self._db.close()
             self._db = None
@@ -104,7 +110,7 @@ class Writer:
 
     def _work(self, jobs: list[_Job]) -> None:
         try:
-            with typed_errors(self._path):
+            with gate, typed_errors(self._path):
                 db = self._connection()
                 group: list[_Job] = []
                 for job in jobs:
@@ -190,7 +196,7 @@ class Writer:
             except BaseException as e:
                 db.execute("ROLLBACK TO one; RELEASE one")
                 self._terms.forget()
-                job.future.set_exception(e)
+                job.future.set_exception(typed(self._path, e))
             else:
                 db.execute("RELEASE one")
                 done.append((job, result))
