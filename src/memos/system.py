@@ -234,8 +234,11 @@ class AsyncMemOS:
         """Revert the last change of a memory, and whatever else that change did. Returns the memories as they are
         now.
         """
-        async with self._cube(user, cube, "write") as (_, store):
-            return await store.write(lambda tx: undo(tx, id), Change(actor=user, cause=f"undo {id}"))
+        async with self._cube(user, cube, "write") as (cube_info, store):
+            restored = await store.write(lambda tx: undo(tx, id), Change(actor=user, cause=f"undo {id}"))
+            if self.settings.background:  # a text that came back may have to be read again
+                self._parts().background.wake(cube_info)
+            return restored
 
     # -- reading -----------------------------------------------------------------------------------------------
 

@@ -10,6 +10,7 @@ import threading
 import zipfile
 from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from memos.cubes.pool import CubePool
 from memos.errors import ArchiveError, InvalidInput, StorageError
 from memos.memory.ids import new_id
 from memos.memory.model import Edge, EdgeType, Kind, Memory, Source, Status
-from memos.memory.time import parse_time
+from memos.memory.time import parse_time, to_micros, utcnow
 from memos.settings import Settings
 from memos.storage.ports import ANY_STATUS, Change, TextQuery, View, WriteTx
 from memos.storage.sqlite.registry import SqliteRegistry
@@ -595,3 +596,22 @@ def test_reading_an_archive_streams(tmp_path: Path) -> None:
         Counting.most = 0
         assert b"\n".join([*reader.lines("lines"), b""]) == content
     assert Counting.most <= container.CHUNK
+
+
+@pytest.mark.parametrize(
+    ("member", "field"),
+    [
+        *(("memories.jsonl", f) for f in ("known_from", "recorded_at", "retracted_at", "known_to")),
+        ("edges.jsonl", "known_from"),
+    ],
+)
+async def test_a_clock_in_the_future_is_refused(home: Home, member: str, field: str) -> None:
+    path, _ = await home.export()
+    late = to_micros(utcnow() + timedelta(days=2))
+    members = _members(path)
+    _line(member, 0, **{field: late})(members)
+    await _refused(home, _write(home.folder / "late.zip", members), field)
+    soon = _members(path)
+    _line(member, 0, **{field: to_micros(utcnow() + timedelta(hours=2))})(soon)
+    if field in ("known_from", "recorded_at"):
+        await home.restore(_write(home.folder / "soon.zip", soon))

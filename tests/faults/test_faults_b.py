@@ -25,7 +25,8 @@ def blocks(*_):
     time.sleep(60)
 
 background.read_trace = blocks
-MemOS(sys.argv[1], embedder="none").add("The locker is number 58.")
+kept = MemOS(sys.argv[1], embedder="none")
+kept.add("The locker is number 58.")
 time.sleep(60)
 """
 

@@ -102,7 +102,7 @@ def test_r075_the_command_line_says_so_too(command: Callable[..., tuple[int, Any
     for content in ("", " ", "\u200b"):
         code, answer = command("add", content)
         assert code == 2 and "id" not in answer
-    assert command("list") == (0, {"items": [], "cursor": None})
+    assert command("list") == (0, {"items": [], "cursor": None, "left_out": 0})
 
 
 @pytest.mark.parametrize("limit", [0, -1, 10**9, 10**30, 1.5, "5", True])

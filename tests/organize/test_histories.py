@@ -124,6 +124,8 @@ steps = st.lists(st.tuples(st.sampled_from((*VERBS, "add", "add")), st.integers(
 @example(("add", 1, 0), [("soft fact", 0, 0), ("soft", 0, 0), ("undo fact", 0, 0)])
 @example(("add", 1, 1), [("undo fact", 0, 0), ("update", 0, 0), ("undo fact", 0, 0)])
 @example(("add", 1, 0), [("add", 9, 0), ("undo fact", 0, 0), ("soft", 1, 0), ("undo fact", 0, 0)])
+@example(("add", 0, 0), [("add", 1, 0), ("update", 0, 1), ("hard", 1, 0), ("undo", 0, 0)])
+@example(("add", 0, 0), [("add", 1, 0), ("soft", 0, 0), ("hard", 1, 0), ("undo", 0, 0)])
 def test_any_history_leaves_one_current_value_and_the_right_past(shared: MemOS, first: Step, rest: list[Step]) -> None:
     life = Life(shared, _name())
     for verb, which, other in (first, *rest):

@@ -40,7 +40,7 @@ def test_every_shape_is_stored_verbatim_and_in_order(memos: MemOS, messages: obj
     assert result.cube == "default" and result.pending
 
 
-@pytest.mark.parametrize("bad", [5, b"bytes", [5], [["nested"]], {"text": "no role"}, {"role": "king", "content": "x"},
+@pytest.mark.parametrize("bad", [5, b"bytes", [5], [["nested"]], {"mood": "no text"}, {"role": "king", "content": "x"},
                                  {"role": "user", "content": 5}, {"role": "user", "content": "x", "chat_time": "soon"},
                                  {"role": "user", "content": "x", "info": [1]}, "", [], [" "]])  # fmt: skip
 def test_what_cannot_be_stored_is_refused_and_stores_nothing(memos: MemOS, bad: object) -> None:

@@ -98,7 +98,9 @@ class CubePool:
         task = self._opening.get(location)
         if task is None:
             task = self._opening[location] = asyncio.create_task(self._open_cube(location))
-            task.add_done_callback(lambda done: done.cancelled() or done.exception())  # had by who waits, if anybody does
+            task.add_done_callback(
+                lambda done: done.cancelled() or done.exception()
+            )  # had by who waits, if anybody does
         return asyncio.shield(task)
 
     async def _open_cube(self, location: str) -> None:

@@ -142,8 +142,8 @@ class Memory:
     open end); `recorded_at`/`retracted_at` say when we first knew it and when we took it back.
     `known_from`/`known_to` are the span in which this *version* was our belief. `confidence`, `importance` and
     `trust` are in [0, 1]. `slot` names what a fact is about (``subject|attribute``); at most one active memory of a
-    single-valued slot exists. `seen` counts how often the same content arrived; it is outside the clocks: a raw record's changes in place,
-    without a new version, also for reads of the past.
+    single-valued slot exists. `seen` counts how often the same content arrived; it is outside the
+    clocks: a raw record's changes in place, without a new version, also for reads of the past.
     """
 
     id: str

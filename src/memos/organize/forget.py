@@ -12,7 +12,7 @@ from memos.errors import Conflict, InvalidInput, NotFound
 from memos.memory.filter import And, Compare, Field, Filter, Not, Op, Or, asks_for
 from memos.memory.model import Edge, EdgeType, Layer, Memory, Status
 from memos.storage.evidence import without
-from memos.storage.ports import ANY_STATUS, WAS_TRUE, CubeStore, View, WriteTx
+from memos.storage.ports import ANY_STATUS, DIGEST, WAS_TRUE, CubeStore, View, WriteTx
 from memos.storage.timeline import reinstate, settle, slot_of
 
 PAGE = 1_000
@@ -151,6 +151,8 @@ def undo(tx: WriteTx, id: str) -> list[Memory]:
         gone = now.status is Status.RETRACTED and was.status is not Status.RETRACTED
         if now.layer is Layer.TRACE and (now.text != was.text or gone):
             _unread(tx, now, slots, before=tx.now)
+            if not gone and not tx.edges(now.id, "in", (EdgeType.DERIVED_FROM,)):
+                tx.mark(now.id, DIGEST)  # what its text was read for was deleted since
     for now in restored:
         if before.get(now.id, now).status is Status.RETRACTED and now.status in WAS_TRUE and _unsupported(tx, now):
             raise Conflict(f"what memory {now.id} was read from is gone or changed since; undo that change first")

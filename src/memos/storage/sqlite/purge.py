@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import apsw
 
 from memos.memory.ids import id_from_bytes, id_to_bytes
-from memos.memory.model import EdgeType
-from memos.storage.ports import ANY_STATUS, Purged
+from memos.memory.model import EdgeType, Layer, Status
+from memos.storage.ports import ANY_STATUS, DIGEST, Purged
 from memos.storage.sqlite import bereave, reads
 from memos.storage.timeline import reinstate, settle, slot_of
 
@@ -53,6 +53,8 @@ def purge(tx: SqliteTx, ids: Iterable[str]) -> Purged:
     for slot in sorted(slots):
         restored.update(dict.fromkeys(m.id for m in settle(tx, slot, gone)))
         beside.update(m.id for m in tx.find_slot(slot, ANY_STATUS))
+    for id in _lost_reading(tx, plan):
+        tx.mark(id, DIGEST)  # waits until its record comes back
     bereave.scrub_causes(tx.db, beside | bereave.neighbors(tx.db, plan.doomed), gone)
     counts = _remove(tx, plan, term_ids)
     return replace(
@@ -123,6 +125,18 @@ def _reinstate(tx: SqliteTx, gone_ids: frozenset[str], beside: set[str]) -> dict
             if reinstate(tx, edge.dst, gone, gone_ids) is not None:
                 restored[edge.dst] = None
     return restored
+
+
+def _lost_reading(tx: SqliteTx, plan: _Plan) -> set[str]:
+    """Retracted records that stay, of which something now deleted had been read: undoing the retraction must read them
+    again.
+    """
+    read: set[bytes] = set()
+    for ident in plan.doomed:
+        found = tx.db.execute("SELECT dst FROM edges WHERE src=? AND type='DERIVED_FROM'", (ident,))
+        read |= {dst for (dst,) in found if dst not in plan.doomed}
+    memories = (tx.get(id_from_bytes(ident)) for ident in read)
+    return {m.id for m in memories if m is not None and m.layer is Layer.TRACE and m.status is Status.RETRACTED}
 
 
 def _drop_vectors_after(db: apsw.Connection, plan: _Plan) -> int:
