@@ -42,6 +42,8 @@ class Background:
         self._complete: set[str] = set()
         self._woken: set[str] = set()
         self._searches = 0
+        self._quiet = asyncio.Event()
+        self._quiet.set()
         self._stopped = False
 
     def wake(self, info: CubeInfo) -> None:
@@ -85,15 +87,17 @@ class Background:
     def searching(self) -> Iterator[None]:
         """Around a search: embedding waits a moment meanwhile, since both need the processor."""
         self._searches += 1
+        self._quiet.clear()
         try:
             yield
         finally:
             self._searches -= 1
+            if not self._searches:
+                self._quiet.set()
 
     async def _let_searches_pass(self) -> None:
-        until = time.monotonic() + POLITE_SECONDS
-        while self._searches and time.monotonic() < until:
-            await asyncio.sleep(0.005)
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._quiet.wait(), POLITE_SECONDS)
 
     async def embedder_of(self, store: SqliteCube) -> Embedder | None:
         """The embedder whose vectors the cube is complete in: the configured one, or, until a re-embed ends, the one

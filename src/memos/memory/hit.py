@@ -104,8 +104,10 @@ class Stage:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """Why a memory was, or was not, in the answer. `features`: its value for each feature; `shares`: what each adds to the score. `removed_by` names the stage that dropped it; `would_help` what
-    would have brought it in.
+    """Why a memory was, or was not, in the answer.
+
+    `features`: its value for each feature; `shares`: what each adds to the score. `removed_by` names the stage that dropped it;
+    `would_help` what would have brought it in.
     """
 
     memory_id: str

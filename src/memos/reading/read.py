@@ -23,8 +23,8 @@ def read_trace(trace: Memory, previous: Sequence[Memory] = ()) -> Reading:
 
 _NAME = re.compile(r"[A-Za-zÀ-ɏ][A-Za-zÀ-ɏ'’-]{1,30}(?: [A-ZÀ-Þ][\w'’-]*){0,3}|[\u4e00-\u9fff]{2,4}")
 _NO_NAMES = frozenset(
-    "admin agent all anonymous assistant bench client customer default demo guest human me memos myself nobody owner "
-    "person root system test tester user".split()
+    """admin agent all anonymous assistant bench client customer default demo guest human me memos myself nobody owner
+    person root system test tester user""".split()  # noqa: SIM905
 )
 
 

@@ -69,6 +69,7 @@ def test_a_build_that_fails_leaves_nothing_and_one_that_ends_leaves_its_cube(tmp
     with registry.building() as target:
         target.touch()
         registry.create("built", "ana", file=target.name)
+        assert names(tmp_path) == {target.name}  # a kill from here on leaves no sign of the building
     registry.close()
     again = SqliteRegistry(tmp_path)
     assert names(tmp_path) == {target.name}

@@ -280,7 +280,8 @@ def pending_vectors(db: apsw.Connection, model: str, after: int, limit: int) -> 
     to exact matching.
     """
     sql = (
-        f"SELECT x.t, x.text, x.speaker, json_extract(x.body, '$.injected'), CASE WHEN x.layer='trace' THEN (SELECT m.n FROM memories m WHERE {_BEFORE}) END "
+        "SELECT x.t, x.text, x.speaker, json_extract(x.body, '$.injected'), "
+        f"CASE WHEN x.layer='trace' THEN (SELECT m.n FROM memories m WHERE {_BEFORE}) END "
         f"{_UNEMBEDDED} ORDER BY x.n LIMIT ?"
     )
     found: list[Any] = db.execute(sql, (after, model, limit)).fetchall()

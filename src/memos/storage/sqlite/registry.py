@@ -92,8 +92,10 @@ class SqliteRegistry:
             left: list[Any] = db.execute("SELECT key FROM meta WHERE key GLOB 'gone:*' OR key GLOB 'new:*'").fetchall()
         for (key,) in left:
             what, file = key.split(":", 1)
-            if what == "gone" or abandoned(_sign(self.folder / "cubes" / file)):
-                self.removed(file)
+            with self._change() as db:  # nobody registers a cube meanwhile, or has since
+                there = db.execute("SELECT 1 FROM meta WHERE key=?", (key,)).get
+                if there and (what == "gone" or abandoned(_sign(self.folder / "cubes" / file))):
+                    self._clear(db, file)
 
     def create(
         self, name: str, owner: str, info: Mapping[str, Any] | None = None, *, file: str | None = None
@@ -118,6 +120,8 @@ class SqliteRegistry:
                 _make_empty(self.folder / "cubes" / mine)
             elif new:
                 db.execute("DELETE FROM meta WHERE key=?", (f"new:{mine}",))
+                with contextlib.suppress(OSError):  # some systems keep a file that is open
+                    _sign(self.folder / "cubes" / mine).unlink(missing_ok=True)
         found = self.find(name)
         assert found is not None
         return found, new
@@ -186,9 +190,12 @@ class SqliteRegistry:
 
     def removed(self, file: str) -> int:
         """Delete what is left of the files of a deleted or never finished cube; returns the bytes freed."""
-        freed = sum(map(remove_file, cube_files(self.folder / "cubes" / file)))
         with self._change() as db:
-            db.execute("DELETE FROM meta WHERE key IN (?, ?)", (f"gone:{file}", f"new:{file}"))
+            return self._clear(db, file)
+
+    def _clear(self, db: apsw.Connection, file: str) -> int:
+        freed = sum(map(remove_file, cube_files(self.folder / "cubes" / file)))
+        db.execute("DELETE FROM meta WHERE key IN (?, ?)", (f"gone:{file}", f"new:{file}"))
         return freed
 
     @contextlib.contextmanager
