@@ -96,8 +96,9 @@ class Background:
                 self._quiet.set()
 
     async def _let_searches_pass(self) -> None:
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._quiet.wait(), POLITE_SECONDS)
+        with contextlib.suppress(TimeoutError):  # not `wait_for`: in Python 3.11 it can swallow a cancellation
+            async with asyncio.timeout(POLITE_SECONDS):
+                await self._quiet.wait()
 
     async def embedder_of(self, store: SqliteCube) -> Embedder | None:
         """The embedder whose vectors the cube is complete in: the configured one, or, until a re-embed ends, the one
