@@ -40,6 +40,7 @@ class Background:
         self._embedding: dict[str, asyncio.Lock] = {}
         self._former: dict[str, Embedder | None] = {}
         self._complete: set[str] = set()
+        self._settled: set[str] = set()  # cubes whose vectors are of no other model, as far as this process knows
         self._woken: set[str] = set()
         self._searches = 0
         self._quiet = asyncio.Event()
@@ -105,10 +106,11 @@ class Background:
         before.
         """
         key = str(store.path)
-        if self._embedder is None or key in self._complete:
+        if self._embedder is None or key in self._complete or key in self._settled:
             return self._embedder
         known = await store.meta(MODEL_KEY)
         if known is None or known.split("\n")[0] == self._embedder.model_id:
+            self._settled.add(key)
             return self._embedder
         spec = known.split("\n")[1] if "\n" in known else ""
         if key not in self._former:

@@ -8,6 +8,7 @@ and 7).
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -61,9 +62,12 @@ class Recall:
             query = query[:MAX_QUERY]
             reasons.append(f"the query was read up to {MAX_QUERY} characters")
         question = await self._understand(query, ask, cubes)
-        vectors = await self._vectors(question.meaning, cubes, embedders or {}, reasons)
+        probe = await _probe(ask, question, cubes)
+        vectors, *_ = await asyncio.gather(
+            self._vectors(question.meaning, cubes, embedders or {}, reasons), _prepared(probe, cubes)
+        )
         served = ("vector",) if vectors else ()
-        names, pools = await self._pools(ask, question, cubes, vectors, reasons)
+        names, pools = await self._pools(ask, probe, cubes, vectors, reasons)
         trace.question, trace.names, trace.pools = question, names, pools
         if not pools:
             return _empty(ask, SearchStatus.FAILED, reasons)
@@ -144,22 +148,11 @@ class Recall:
     async def _pools(
         self,
         ask: Ask,
-        question: Question,
+        probe: Probe,
         cubes: Mapping[str, CubeStore],
         vectors: Mapping[str, tuple[str, NDArray[np.float32]]],
         reasons: list[str],
     ) -> tuple[tuple[str, ...], tuple[Pool, ...]]:
-        probe = Probe(
-            terms=question.terms,
-            speakers=question.speakers,
-            spans=question.spans,
-            text_pool=max(ask.recipe.text_pool, ask.limit * 2),
-            dense_pool=max(ask.recipe.dense_pool, ask.limit),
-            weights=ask.recipe.first_stage(),
-            force=ask.force,
-        )
-        if len(cubes) > 1:
-            probe = replace(probe, idf=await _joint_rarity(question, cubes))
         names, pools = [], []
         probes = {
             name: replace(probe, model=vectors[name][0], vector=vectors[name][1]) if name in vectors else probe
@@ -227,6 +220,28 @@ class Recall:
         hits = [replace(h, rank=i + 1) for i, h in enumerate(hits)]
         terms = frozenset(question.terms)
         return [packing.with_passage(h, terms) for h in hits]
+
+
+async def _probe(ask: Ask, question: Question, cubes: Mapping[str, CubeStore]) -> Probe:
+    """The question as every cube is asked it, its vector aside."""
+    probe = Probe(
+        terms=question.terms,
+        speakers=question.speakers,
+        spans=question.spans,
+        text_pool=max(ask.recipe.text_pool, ask.limit * 2),
+        dense_pool=max(ask.recipe.dense_pool, ask.limit),
+        weights=ask.recipe.first_stage(),
+        force=ask.force,
+    )
+    if len(cubes) > 1:
+        probe = replace(probe, idf=await _joint_rarity(question, cubes))
+    return probe
+
+
+async def _prepared(probe: Probe, cubes: Mapping[str, CubeStore]) -> None:
+    """A head start by words, while the question is embedded; a cube that fails says so when it is gathered."""
+    with contextlib.suppress(MemosError):
+        await asyncio.gather(*(store.prepare(probe) for store in cubes.values()))
 
 
 async def _gathered(store: CubeStore, probe: Probe, ask: Ask, reasons: list[str]) -> Pool:

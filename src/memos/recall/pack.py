@@ -96,7 +96,14 @@ def best_passage(memory: Memory, terms: Collection[str], budget: int = PASSAGE) 
         return None
     wanted = set(terms)
     spans = [part for a, b in sentences(text) for part in _cut(text, a, b, budget)]
-    worth = [len(wanted.intersection(analyze(text[a:b]).terms)) for a, b in spans]
+    starts = tuple({t.lstrip("=")[:4] for t in wanted})  # a stem begins like its word: most sentences need no analysis
+    low = text.casefold() if len(text.casefold()) == len(text) else None
+    worth = [
+        len(wanted.intersection(analyze(text[a:b]).terms))
+        if low is None or any(start in low[a:b] for start in starts)
+        else 0
+        for a, b in spans
+    ]
     best, best_span = -1.0, spans[0]
     start = 0
     total = 0

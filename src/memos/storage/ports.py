@@ -360,6 +360,10 @@ class CubeStore(Protocol):
         """The candidates of a question with every channel's value: the one round trip of a search."""
         ...
 
+    async def prepare(self, probe: Probe) -> None:
+        """A head start on `gather` with the same probe, while its vector is still being made. May do nothing."""
+        ...
+
     async def fetch(self, rows: Sequence[int]) -> dict[int, Memory]:
         """The memories behind handles of a pool, by handle; those deleted meanwhile are left out."""
         ...

@@ -61,8 +61,12 @@ def rarity_of(documents: int, frequency: int) -> float:
     return math.log(1 + (max(documents, frequency) - frequency + 0.5) / (frequency + 0.5))
 
 
-def gather(index: ResidentIndex, asked: Resolved, allowed: NDArray[np.bool_] | None) -> Pool:
-    """The candidates of a question among the allowed documents (None: the active ones) of one cube."""
+def gather(
+    index: ResidentIndex, asked: Resolved, allowed: NDArray[np.bool_] | None, by_words: F32 | None = None
+) -> Pool:
+    """The candidates of a question among the allowed documents (None: the active ones) of one cube. `by_words`: what
+    `text_score` answered for the same question, when it was asked ahead.
+    """
     probe = asked.probe
     allowed = index.active() if allowed is None else allowed
     vectors = index.vectors.get(probe.model) if probe.vector is not None and probe.model else None
@@ -70,7 +74,7 @@ def gather(index: ResidentIndex, asked: Resolved, allowed: NDArray[np.bool_] | N
     if vectors is not None and vectors.filled and probe.vector is not None:
         vectors.resize(len(index))
         near = _aside.submit(vectors.best, probe.vector, probe.dense_pool, allowed)  # beside the words, on another core
-    coarse = _text_score(index, asked)
+    coarse = text_score(index, asked) if by_words is None else by_words
     docs = _top(coarse, allowed, probe.text_pool)
     cut = float(coarse[docs].min()) if len(docs) == probe.text_pool else 0.0
     if near is not None:
@@ -117,7 +121,7 @@ def gather(index: ResidentIndex, asked: Resolved, allowed: NDArray[np.bool_] | N
 # -- first stage: everything, cheaply --------------------------------------------------------------------------------
 
 
-def _text_score(index: ResidentIndex, asked: Resolved) -> F32:
+def text_score(index: ResidentIndex, asked: Resolved) -> F32:
     """BM25 spread to the neighbours in the session, plus what is known of each message without looking at its words."""
     weights = asked.probe.weights
     score = np.zeros(len(index), np.float32)

@@ -239,6 +239,10 @@ class SqliteCube:
         """The candidates of a question with every channel's value. See `Pool`."""
         return await self._rank(lambda db: self.ranked.gather(db, probe, where, view))
 
+    async def prepare(self, probe: Probe) -> None:
+        """A head start on `gather` for a question whose vector is still being made."""
+        await self._read(lambda db: self.ranked.prepare(db, probe))
+
     async def fetch(self, rows: Sequence[int]) -> dict[int, Memory]:
         """The memories behind handles of a pool."""
         return await self._read(lambda db: reads.by_rows(db, rows))

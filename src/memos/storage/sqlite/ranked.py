@@ -17,7 +17,7 @@ from memos.errors import DimensionMismatch, MemosError
 from memos.memory.filter import Filter, asks_for
 from memos.memory.time import from_micros, to_micros
 from memos.storage.ports import NOW, Outline, Pool, Probe, Scored, TextQuery, View
-from memos.storage.resident.gather import Resolved, Span, gather, rarity_of
+from memos.storage.resident.gather import Resolved, Span, gather, rarity_of, text_score
 from memos.storage.resident.index import ResidentIndex, traits
 from memos.storage.sqlite import reads, terms
 from memos.storage.sqlite.feed import Feed
@@ -27,6 +27,7 @@ from memos.text.analysis import is_identifier
 log = structlog.get_logger(__name__)
 
 LOAD_AT_ONCE = 200_000  # rows up to which the first search waits for the index (about a second)
+AHEAD_LIMIT = 300_000  # texts up to which words are scored while the question is embedded
 MASKS_KEPT = 32
 MAX_TERMS = 40  # of a question, the rarest: a page of text costs no more than a sentence
 _Seen = tuple[NDArray[np.bool_], NDArray[np.int64]]
@@ -39,6 +40,7 @@ class RankedReads:
         self.feed = Feed(path, read_only=read_only)
         self._path = path
         self._masks: dict[object, tuple[int, _Seen]] = {}
+        self._prepared: tuple[int, Probe, NDArray[np.float32]] | None = None
         self._loader: threading.Thread | None = None
         self._guard = threading.Lock()
 
@@ -51,11 +53,29 @@ class RankedReads:
             if probe.vector is not None and probe.model in index.vectors:
                 _checked(probe.vector, probe.model, index)
             allowed, rows = self._seen(db, index, where, view)
-            pool = gather(index, _resolve(db, index, probe), allowed)
+            pool = gather(index, _resolve(db, index, probe), allowed, self._ahead(index, probe))
             if view.known_at is None:
                 return pool
             then = {int(index.n.view[d]): int(rows[d]) for d in np.flatnonzero(rows != index.n.view)}
             return replace(pool, rows=np.asarray([then.get(n, n) for n in pool.rows.tolist()], np.int64))
+
+    def prepare(self, db: apsw.Connection, probe: Probe) -> None:
+        """Score the words of a question that is about to be gathered, while its vector is still being made. Only a head start: a
+        large cube scores words beside vectors anyway, and what has changed meanwhile is scored again.
+        """
+        if not self._ready(db):
+            return
+        with self.feed.lock:
+            index = self.feed.refresh()
+            if len(index) <= AHEAD_LIMIT:
+                score = text_score(index, _resolve(db, index, probe))
+                self._prepared = (self.feed.stamp, _words_of(probe), score)
+
+    def _ahead(self, index: ResidentIndex, probe: Probe) -> NDArray[np.float32] | None:
+        prepared, self._prepared = self._prepared, None
+        if prepared is None or prepared[0] != self.feed.stamp or prepared[1] != _words_of(probe):
+            return None
+        return prepared[2]
 
     def search_vector(
         self, db: apsw.Connection, vector: NDArray[np.float32], model: str, limit: int, where: Filter | None, view: View
@@ -140,6 +160,10 @@ class RankedReads:
                 self._masks.clear()
             self._masks[key] = (self.feed.stamp, (mask, rows))
         return mask, rows
+
+
+def _words_of(probe: Probe) -> Probe:
+    return replace(probe, vector=None, model=None)
 
 
 def _resolve(db: apsw.Connection, index: ResidentIndex, probe: Probe) -> Resolved:
