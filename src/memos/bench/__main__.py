@@ -25,11 +25,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except MemosError as e:
         print(f"bench: {e}", file=sys.stderr)
         return 2
-    if len(blocks) > 1:
-        blocks["summary"] = "\n\n".join(b for n in ("recall", "speed", "writes") if (b := blocks.get(n)))
     for name, text in blocks.items():
-        if name != "summary":
-            print(f"\n## {name}\n\n{text}")
+        print(f"\n## {name}\n\n{text}")
     for page in args.docs or ():
         _write_into(page, blocks)
     return 0
