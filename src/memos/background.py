@@ -17,7 +17,7 @@ from memos.models.embed import Embedder
 from memos.models.factory import make_embedder
 from memos.organize.digest import digest
 from memos.reading.read import read_trace
-from memos.storage.ports import Change, CubeInfo
+from memos.storage.ports import DIGEST, Change, CubeInfo
 from memos.storage.sqlite.cube import SqliteCube
 
 log = structlog.get_logger(__name__)
@@ -73,7 +73,7 @@ class Background:
                 if not done.more:
                     return 0
                 if time.monotonic() >= until:
-                    return (await store.stats()).pending.get("digest", 0)
+                    return (await store.stats()).pending.get(DIGEST, 0)
 
     async def finish(self, store: SqliteCube) -> None:
         """Digest and embed everything that is marked. Raises ModelError when the embedder fails."""

@@ -35,22 +35,17 @@ class Conversation:
     sessions: tuple[tuple[str, tuple[dict[str, Any], ...]], ...]
     items: tuple[Item, ...]
 
-    @property
-    def texts(self) -> dict[str, str]:
-        """Message id to message text."""
-        return {m["message_id"]: m["content"] for _, messages in self.sessions for m in messages}
 
-
-def load(folder: Path, only: tuple[str, ...] = (), *, speaker_in_text: bool = False) -> Iterator[Conversation]:
+def load(folder: Path, only: tuple[str, ...] = ()) -> Iterator[Conversation]:
     """Every conversation of a folder, in order of name. Raises InvalidInput when there is none."""
     files = [f for f in sorted(folder.glob("*.json")) if not only or f.stem in only]
     if not files:
         raise InvalidInput(f"no conversation (*.json) in {folder}; name the folder of the LoCoMo files with --data")
     for file in files:
-        yield _conversation(file, speaker_in_text)
+        yield _conversation(file)
 
 
-def _conversation(file: Path, speaker_in_text: bool) -> Conversation:
+def _conversation(file: Path) -> Conversation:
     raw = json.loads(file.read_text(encoding="utf-8"))
     sessions = []
     n = 1
@@ -62,8 +57,7 @@ def _conversation(file: Path, speaker_in_text: bool) -> Conversation:
             if turn.get("blip_caption"):
                 text += f" [shares a photo: {turn['blip_caption']}]"
             role = "user" if turn["speaker"] == raw["speaker_a"] else "assistant"
-            content = f"{turn['speaker']}: {text}" if speaker_in_text else text
-            message = {"role": role, "name": turn["speaker"], "content": content, "message_id": turn["dia_id"]}
+            message = {"role": role, "name": turn["speaker"], "content": text, "message_id": turn["dia_id"]}
             messages.append(message | ({"chat_time": when.isoformat()} if when else {}))
         sessions.append((f"session_{n}", tuple(messages)))
         n += 1

@@ -63,9 +63,11 @@ class Recall:
             reasons.append(f"the query was read up to {MAX_QUERY} characters")
         question = await self._understand(query, ask, cubes)
         probe = await _probe(ask, question, cubes)
-        vectors, *_ = await asyncio.gather(
-            self._vectors(question.meaning, cubes, embedders or {}, reasons), _prepared(probe, cubes)
-        )
+        vectors: dict[str, tuple[str, NDArray[np.float32]]] = {}
+        if self.embedder is not None or embedders:  # without one there is nothing to wait for, so no head start either
+            vectors, _ = await asyncio.gather(
+                self._vectors(question.meaning, cubes, embedders or {}, reasons), _prepared(probe, cubes)
+            )
         served = ("vector",) if vectors else ()
         names, pools = await self._pools(ask, probe, cubes, vectors, reasons)
         trace.question, trace.names, trace.pools = question, names, pools

@@ -128,7 +128,7 @@ class Pool:
     Columns (float32): `lexical` and `coarse` (≥ 0, idf-weighted), `dense` and `dense_window` (cosines), `speaker`,
     `date`, `question`, `time_word`, `name` and `length` (0 to 1). `full_match` is the lexical value of a typical
     message that holds every term once. `dense_mean` and `dense_window_mean` are the cosines of the cube's mean, where
-    nearness begins to count. `cut` is the first-stage score below which memories came in by vector alone.
+    nearness begins to count.
     """
 
     rows: NDArray[np.int64]
@@ -143,7 +143,6 @@ class Pool:
     dense_mean: float = 0.0
     dense_window_mean: float = 0.0
     has_dense: bool = False
-    cut: float = 0.0
     loading: bool = False
 
 

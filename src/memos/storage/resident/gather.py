@@ -76,7 +76,6 @@ def gather(
         near = _aside.submit(vectors.best, probe.vector, probe.dense_pool, allowed)  # beside the words, on another core
     coarse = text_score(index, asked) if by_words is None else by_words
     docs = _top(coarse, allowed, probe.text_pool)
-    cut = float(coarse[docs].min()) if len(docs) == probe.text_pool else 0.0
     if near is not None:
         docs = np.union1d(docs, near.result()[0])
     if asked.force:
@@ -114,7 +113,6 @@ def gather(
         dense_mean=means[0],
         dense_window_mean=means[1],
         has_dense=vectors is not None and vectors.filled > 0,
-        cut=cut,
     )
 
 
