@@ -1,5 +1,7 @@
-"""Background work: digest what was added, then embed it. Marks in the cube say what is left, so a crash loses nothing
-and the next start goes on. One worker task per cube; CPU work runs in threads.
+"""Background work: the handlers of the scheduler's tasks, and what reads need of them at once.
+
+Marks in a cube say which records are not digested and which texts have no vector, so a crash loses nothing: a task only says
+that somebody should look, and whose call it came from. What is done already is not done again (law 2).
 """
 
 from __future__ import annotations
@@ -7,67 +9,133 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import structlog
 
 from memos.cubes.pool import CubePool
-from memos.errors import MemosError, ModelError, NotFound
+from memos.errors import InvalidInput, MemosError, StorageError
+from memos.memory.ids import is_id
 from memos.models.embed import Embedder
 from memos.models.factory import make_embedder
-from memos.organize.digest import digest
+from memos.organize.digest import MAX_ATTEMPTS, digest
 from memos.reading.read import read_trace
-from memos.storage.ports import DIGEST, Change, CubeInfo
+from memos.scheduler.job import Done, Handler, Job
+from memos.scheduler.kinds import DIGEST, EMBED, SWEEP, plan_of
+from memos.scheduler.middleware import TaskMetrics, logged, time_limit, traced
+from memos.scheduler.worker import Worker
+from memos.storage.ports import Change, CubeInfo
 from memos.storage.sqlite.cube import SqliteCube
+from memos.storage.sqlite.probe import marked, touched_since
+from memos.storage.sqlite.registry import SqliteRegistry
+from memos.storage.tasks import NewTask, Task, TaskQuery, TaskQueue, TaskState
 
 log = structlog.get_logger(__name__)
 
 EMBED_BATCH = 16
+EMBED_SECONDS = 5.0  # how long one embed task works before other cubes have their turn
 POLITE_SECONDS = 0.5  # how long a batch waits for searches to end
 CATCH_UP_SECONDS = 0.25  # how long a read waits for facts of what was added just before it
-RETRY_SECONDS = 30.0
+SWEEP_SECONDS = 300.0
+SWEEP_OVERLAP = 60.0
 MODEL_KEY = "vector_model"
+SYSTEM = "system"  # whose the tasks are that no user asked for
+
+
+class DigestFailed(MemosError):
+    """Some messages could not be read for facts; they are stored and searchable, and are tried again."""
+
+    code = "digest_failed"
 
 
 class Background:
-    """The workers of one system. Used within one event loop."""
+    """The background work of one system. Used within one event loop."""
 
-    def __init__(self, cubes: CubePool, embedder: Embedder | None, spec: str) -> None:
-        self._cubes, self._embedder, self._spec = cubes, embedder, spec
-        self._tasks: dict[str, asyncio.Task[None]] = {}
-        self._again: set[str] = set()
-        self._digesting: dict[str, asyncio.Lock] = {}
-        self._embedding: dict[str, asyncio.Lock] = {}
+    def __init__(
+        self,
+        cubes: CubePool,
+        registry: SqliteRegistry,
+        queue: TaskQueue,
+        embedder: Embedder | None,
+        spec: str,
+        *,
+        slots: int = 2,
+        enabled: bool = True,
+    ) -> None:
+        self._cubes, self._registry, self._queue = cubes, registry, queue
+        self._embedder, self._spec, self._enabled = embedder, spec, enabled
+        self._locks: dict[tuple[str, str], asyncio.Lock] = {}
         self._former: dict[str, Embedder | None] = {}
         self._complete: set[str] = set()
         self._settled: set[str] = set()  # cubes whose vectors are of no other model, as far as this process knows
-        self._woken: set[str] = set()
+        self._greeted: set[str] = set()
+        self._asides: set[asyncio.Task[None]] = set()
         self._searches = 0
         self._quiet = asyncio.Event()
         self._quiet.set()
-        self._stopped = False
+        self.metrics = TaskMetrics()
+        self.worker: Worker | None = None
+        if enabled and slots:
+            handlers: dict[str, Handler] = {DIGEST: self._digest_task, EMBED: self._embed_task, SWEEP: self._sweep_task}
+            middleware = (self.metrics, traced, logged, time_limit)
+            self.worker = Worker(queue, handlers, slots=slots, middleware=middleware)
 
-    def wake(self, info: CubeInfo) -> None:
-        """Start work on a cube, or have its worker look again."""
-        if self._stopped:
-            return
-        self._again.add(info.location)
-        task = self._tasks.get(info.location)
-        if task is None or task.done():
-            self._tasks[info.location] = asyncio.get_running_loop().create_task(self._run(info))
+    def start(self) -> None:
+        """Begin to work, with a look for what an earlier process left undone."""
+        if self.worker is not None:
+            self.worker.start()
+            self._aside(self._sweep_now_and_then())
+
+    # -- what writes say ---------------------------------------------------------------------------------------
+
+    async def check_room(self, user: str) -> None:
+        """Raises Busy when so much of a user's waits that no more is taken."""
+        if self._enabled:
+            await self._queue.check_room(user)
+
+    async def added(self, info: CubeInfo, ids: Sequence[str], user: str, caller_id: str | None) -> str | None:
+        """Have new records digested; returns the task's id. Without a `caller_id` nobody waits for the queue's disk."""
+        if not self._enabled or not ids:
+            return None
+        task = _task(DIGEST, info.location, info.name, user=user, caller_id=caller_id, payload={"ids": list(ids)})
+        try:
+            await self._queue.enqueue([task])
+        except StorageError as e:  # the records and their marks are on disk: the sweep finds them
+            log.error("task_not_enqueued", cube=info.name, error=e.code)
+            return None
+        return task.id
+
+    def wake(self, info: CubeInfo, user: str = SYSTEM) -> None:
+        """Have everything that is marked in a cube done soon."""
+        if self._enabled:
+            self._aside(self._enqueue(_task(DIGEST, info.location, info.name, user=user, merge=True)))
 
     def greet(self, info: CubeInfo) -> None:
         """Take up, once, what an earlier process left undone in a cube that is opened."""
-        if info.location not in self._woken:
-            self._woken.add(info.location)
-            self.wake(info)
+        if self._enabled and info.location not in self._greeted:
+            self._greeted.add(info.location)
+            self._aside(self._look(info))
+
+    async def leave(self, info: CubeInfo) -> None:
+        """Forget all work on a cube that is to be deleted."""
+        await self._queue.forget(info.name)
+
+    async def stop(self) -> None:
+        """Stop working: what runs ends within a moment or is given back."""
+        if self.worker is not None:
+            await self.worker.stop()
+        for task in self._asides:
+            task.cancel()
+        await asyncio.gather(*self._asides, return_exceptions=True)
+
+    # -- what reads need at once -------------------------------------------------------------------------------
 
     async def catch_up(self, store: SqliteCube, seconds: float = CATCH_UP_SECONDS) -> int:
         """Digest what is marked for at most `seconds`; returns how many messages are still waiting."""
         if store.read_only:
             return 0
         until = time.monotonic() + seconds
-        async with self._lock(self._digesting, store):
+        async with self._lock(DIGEST, store):
             while True:
                 done = await digest(store, read_trace)
                 if not done.more:
@@ -79,7 +147,7 @@ class Background:
         """Digest and embed everything that is marked. Raises ModelError when the embedder fails."""
         if store.read_only:
             return
-        async with self._lock(self._digesting, store):
+        async with self._lock(DIGEST, store):
             while (await digest(store, read_trace)).more:
                 pass
         await self._embed(store)
@@ -95,11 +163,6 @@ class Background:
             self._searches -= 1
             if not self._searches:
                 self._quiet.set()
-
-    async def _let_searches_pass(self) -> None:
-        with contextlib.suppress(TimeoutError):  # not `wait_for`: in Python 3.11 it can swallow a cancellation
-            async with asyncio.timeout(POLITE_SECONDS):
-                await self._quiet.wait()
 
     async def embedder_of(self, store: SqliteCube) -> Embedder | None:
         """The embedder whose vectors the cube is complete in: the configured one, or, until a re-embed ends, the one
@@ -120,61 +183,155 @@ class Background:
         former = self._former[key]
         return former if former is not None and former.model_id == known.split("\n")[0] else self._embedder
 
-    async def leave(self, info: CubeInfo) -> None:
-        """Stop working on a cube that is to be deleted."""
-        task = self._tasks.pop(info.location, None)
-        if task is not None:
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
+    # -- handlers ----------------------------------------------------------------------------------------------
 
-    async def stop(self) -> None:
-        """Stop all workers after the step they are in."""
-        self._stopped = True
-        tasks = list(self._tasks.values())
-        self._tasks.clear()
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+    async def _digest_task(self, job: Job) -> Done:
+        """Read what the tasks name, or, for one that names nothing, everything that is marked."""
+        wanted, failed = _wanted(job.tasks)
+        info = self._cube_of(job.tasks[0])
+        if info is None:
+            return Done(failed=failed)
+        async with self._cubes.use(info) as store:
+            if ids := [id for named in wanted.values() for id in named]:
+                async with self._lock(DIGEST, store):
+                    await digest(store, read_trace, limit=len(ids), ids=ids)
+                left = {mark.id: mark.error for mark in await store.todo(DIGEST, len(ids), ids=ids)}
+                for task, named in wanted.items():
+                    if bad := [id for id in named if id in left]:
+                        failed[task] = DigestFailed(f"{len(bad)} of {len(named)} messages: {left[bad[0]]}")
+            if any(not named for named in wanted.values()):
+                while await self.catch_up(store, seconds=1.0):
+                    pass
+            if self._embedder is not None:
+                await self._queue.enqueue([_task(EMBED, info.location, info.name, user=job.tasks[0].user, merge=True)])
+        return Done(failed=failed)
 
-    async def _run(self, info: CubeInfo) -> None:
-        while info.location in self._again:
-            self._again.discard(info.location)
-            try:
-                async with self._cubes.use(info) as store:
-                    while await self.catch_up(store, seconds=1.0):
-                        pass
-                    await self._embed(store)
-            except NotFound:
-                return  # deleted meanwhile
-            except ModelError as e:
-                log.warning("embedding_put_off", cube=info.name, error=str(e))
-                await asyncio.sleep(RETRY_SECONDS)
-                self._again.add(info.location)
-            except MemosError as e:
-                log.error("background_failed", cube=info.name, error=str(e))
-                return
+    async def _embed_task(self, job: Job) -> Done:
+        info = self._cube_of(job.tasks[0])
+        if info is not None:
+            async with self._cubes.use(info) as store:
+                if not store.read_only and await self._embed(store, seconds=EMBED_SECONDS):
+                    await self._queue.enqueue([_task(EMBED, info.location, info.name, user=job.tasks[0].user, merge=True)])
+        return Done()
 
-    async def _embed(self, store: SqliteCube) -> None:
+    async def _sweep_task(self, job: Job) -> Done:
+        """Look into every cube that changed since the last sweep."""
+        last = await self._queue.find(TaskQuery(kinds=[SWEEP], states=[TaskState.COMPLETED]), limit=1)
+        begun = last.items[0].started_at if last.items else None
+        since = begun.timestamp() - SWEEP_OVERLAP if begun else 0.0
+        for info in await asyncio.to_thread(self._registry.list):
+            if await asyncio.to_thread(touched_since, self._registry.path(info), since):
+                await self._look(info)
+        await self._queue.prune()
+        return Done()
+
+    async def _sweep_now_and_then(self) -> None:
+        while True:
+            await self._enqueue(_task(SWEEP, "sweep", merge=True))
+            await asyncio.sleep(SWEEP_SECONDS)
+
+    async def _look(self, info: CubeInfo) -> None:
+        """Enqueue what is marked in a cube."""
+        path = self._registry.path(info)
+        with contextlib.suppress(StorageError):  # whoever opens the cube is told
+            if await asyncio.to_thread(marked, path, DIGEST, MAX_ATTEMPTS):
+                await self._enqueue(_task(DIGEST, info.location, info.name, merge=True))
+            elif self._embedder is not None:
+                await self._enqueue(_task(EMBED, info.location, info.name, merge=True))
+
+    # -- inside ------------------------------------------------------------------------------------------------
+
+    def _cube_of(self, task: Task) -> CubeInfo | None:
+        """The cube a task is about; None when it was deleted (another of the same name is not meant)."""
+        if task.cube is None:
+            raise InvalidInput("the task names no cube")
+        found = self._registry.find(task.cube)
+        return found if found is not None and task.lane.endswith(found.location) else None
+
+    async def _embed(self, store: SqliteCube, seconds: float | None = None) -> bool:
+        """Make the vectors that are missing, for at most so many seconds; whether any are left. Raises ModelError."""
         if self._embedder is None:
-            return
-        async with self._lock(self._embedding, store):
+            return False
+        until = None if seconds is None else time.monotonic() + seconds
+        async with self._lock(EMBED, store):
             model = self._embedder.model_id
             while batch := await store.pending_vectors(model, EMBED_BATCH):
+                if until is not None and time.monotonic() >= until:
+                    return True
                 await self._let_searches_pass()
                 vectors = await self._embedder.embed([p.text for p in batch], purpose="document")
                 items = [(p.text_id, vector) for p, vector in zip(batch, vectors, strict=True)]
                 await store.write(lambda tx, items=items: tx.put_vectors(model, items), Change(actor="embed"))  # type: ignore[misc]
             key = str(store.path)
             if key not in self._complete:
-                stamp = f"{model}\n{self._spec}"
-                if await store.meta(MODEL_KEY) != stamp:
-                    await store.set_meta(MODEL_KEY, stamp)
+                await self._now_of(model, store)
                 self._complete.add(key)
                 self._former.pop(key, None)
-                for former in await store.vector_models():
-                    if former != model:  # searches use the new one from here on
-                        log.info("vectors_dropped", model=former, vectors=await store.drop_vectors(former))
+        return False
 
-    @staticmethod
-    def _lock(table: dict[str, asyncio.Lock], store: SqliteCube) -> asyncio.Lock:
-        return table.setdefault(str(store.path), asyncio.Lock())
+    async def _now_of(self, model: str, store: SqliteCube) -> None:
+        """Searches use the vectors of this model from here on; those of others go."""
+        stamp = f"{model}\n{self._spec}"
+        if await store.meta(MODEL_KEY) != stamp:
+            await store.set_meta(MODEL_KEY, stamp)
+        for former in await store.vector_models():
+            if former != model:
+                log.info("vectors_dropped", model=former, vectors=await store.drop_vectors(former))
+
+    async def _let_searches_pass(self) -> None:
+        with contextlib.suppress(TimeoutError):  # not `wait_for`: in Python 3.11 it can swallow a cancellation
+            async with asyncio.timeout(POLITE_SECONDS):
+                await self._quiet.wait()
+
+    async def _enqueue(self, task: NewTask) -> None:
+        try:
+            await self._queue.enqueue([task])
+        except MemosError as e:  # the marks stay; the next write, opening or sweep asks again
+            log.warning("task_not_enqueued", kind=task.kind, error=e.code)
+
+    def _aside(self, work: object) -> None:
+        """Do something that nobody waits for."""
+        task: asyncio.Task[None] = asyncio.ensure_future(work)  # type: ignore[call-overload]
+        self._asides.add(task)
+        task.add_done_callback(self._asides.discard)
+
+    def _lock(self, what: str, store: SqliteCube) -> asyncio.Lock:
+        return self._locks.setdefault((what, str(store.path)), asyncio.Lock())
+
+
+def _task(
+    kind: str,
+    location: str,
+    cube: str | None = None,
+    *,
+    user: str = SYSTEM,
+    caller_id: str | None = None,
+    payload: Mapping[str, object] | None = None,
+    merge: bool = False,
+) -> NewTask:
+    """A task on a cube. Vectors have a lane of their own: a model that fails must not hold up reading."""
+    return NewTask(
+        kind,
+        user,
+        f"embed:{location}" if kind == EMBED else location,
+        cube,
+        payload=payload or {},
+        merge=merge,
+        caller_id=caller_id,
+        priority=plan_of(kind).priority,
+    )
+
+
+def _wanted(tasks: Collection[Task]) -> tuple[dict[str, list[str]], dict[str, Exception]]:
+    """The ids each task names (none: everything), and the tasks whose payload cannot be understood."""
+    wanted: dict[str, list[str]] = {}
+    failed: dict[str, Exception] = {}
+    for task in tasks:
+        ids = task.payload.get("ids", [])
+        if isinstance(ids, list) and all(isinstance(id, str) and is_id(id) for id in ids):
+            wanted[task.id] = ids
+        else:
+            failed[task.id] = InvalidInput("the task's ids are no list of memory ids")
+    return wanted, failed
+
+

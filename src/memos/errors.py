@@ -23,6 +23,24 @@ class InvalidFilter(InvalidInput):
     code = "invalid_filter"
 
 
+class UnknownFileType(InvalidInput):
+    """A file of a kind that cannot be read; the message names those that can."""
+
+    code = "unknown_file_type"
+
+
+class UnreadableFile(InvalidInput):
+    """A file is damaged, protected by a password, or holds no text; nothing was stored."""
+
+    code = "unreadable_file"
+
+
+class FileTooLarge(InvalidInput):
+    """A file, or the text in it, is larger than is read; nothing was stored."""
+
+    code = "file_too_large"
+
+
 class NotFound(MemosError, LookupError):
     """The named memory, cube, session or user does not exist (or not for this caller)."""
 
@@ -105,3 +123,37 @@ class DimensionMismatch(ModelError):
     """An embedder returned vectors of another length than it declared."""
 
     code = "dimension_mismatch"
+
+
+class Unauthorized(MemosError):
+    """No API key, or one that is unknown, expired or revoked."""
+
+    code = "unauthorized"
+
+
+class Busy(MemosError):
+    """Too much is waiting or too many calls were made; nothing was stored. Try again after `retry_after` seconds."""
+
+    code = "busy"
+
+    def __init__(self, message: str, retry_after: float = 1.0) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
+class LeaseLost(MemosError):
+    """The worker held its tasks longer than its lease, and another has them now; what it did must not be counted."""
+
+    code = "lease_lost"
+
+
+class Unavailable(MemosError):
+    """A part of the system that this needs is not configured or not reachable. The message says what to set or start."""
+
+    code = "unavailable"
+
+
+class TimedOut(Unavailable, TimeoutError):
+    """The server did not answer in time. What was asked may have been done; where that matters, the message says so."""
+
+    code = "timeout"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from memos.memory.model import Edge, Memory
 from memos.storage.ports import Purged, StoreStats
 
 
@@ -24,12 +25,14 @@ class AddResult:
     changed.
 
     `pending`: digesting (facts, vectors) goes on in the background; the records themselves are searchable already.
+    `task`: the id of the task that does it, where one was made.
     """
 
     cube: str
     records: tuple[Added, ...]
     notices: tuple[str, ...] = ()
     pending: bool = True
+    task: str | None = None
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -41,6 +44,36 @@ class AddResult:
 
     def __len__(self) -> int:
         return len(self.records)
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """A piece of a cube's graph: memories, those asked for first, and the edges between them."""
+
+    memories: tuple[Memory, ...]
+    edges: tuple[Edge, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FileResult:
+    """What adding a file did. `memory` names the document; its pieces point at it. `new` is False when the document was there:
+    as it is now, or (`replaced`) in a former edition.
+    """
+
+    cube: str
+    memory: Memory
+    new: bool
+    replaced: bool
+
+    @property
+    def id(self) -> str:
+        """The document's id, which stays the same for all its editions."""
+        return self.memory.id
+
+    @property
+    def pieces(self) -> int:
+        """How many pieces the text was stored in."""
+        return int(self.memory.body.get("parts", 0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,3 +122,18 @@ class Stats:
     def bytes_per_memory(self) -> float:
         """Disk bytes per memory, indexes, history and vectors included."""
         return self.store.disk_bytes / max(1, self.store.memories)
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What an archive holds. `memories` counts each once, `versions` all of their history; `bytes` and `sha256` are
+    the file's.
+    """
+
+    cube: str
+    memories: int
+    versions: int
+    edges: int
+    vectors: int
+    bytes: int
+    sha256: str

@@ -6,13 +6,17 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from memos.errors import InvalidInput
 from memos.memory.number import whole
 from memos.memory.time import load_zone
 from memos.storage.ports import Durability
 
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+T = TypeVar("T", bound="DataclassInstance")
 _TRUE, _FALSE = {"1", "true", "yes", "on"}, {"0", "false", "no", "off"}
 
 
@@ -24,7 +28,9 @@ class Settings:
     (survives a crash of the process). `embedder`: `default`, `none`, or `provider:model`. `reranker`: `none`,
     `cohere:MODEL` or `jina:MODEL`. `timezone`: of times given without one. `background`: digest and embed after `add`
     without being asked. `open_cubes`: how many cubes stay open. `resident_mb`: memory that resident indexes may use before the
-    least recently used one is dropped.
+    least recently used one is dropped. `queue`: where background tasks wait: `sqlite` (in the data folder) or the URL of a Redis
+    server. `workers`: background jobs at a time in this process; 0 leaves the work to other processes (`memos worker`).
+    `tasks_per_user`, `tasks_total`: how many tasks may wait before a write is refused as busy.
     """
 
     home: Path = Path("~/.memos")
@@ -35,6 +41,10 @@ class Settings:
     background: bool = True
     open_cubes: int = 128
     resident_mb: int = 2048
+    queue: str = "sqlite"
+    workers: int = 2
+    tasks_per_user: int = 20_000
+    tasks_total: int = 500_000
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "home", Path(self.home).expanduser())
@@ -42,9 +52,12 @@ class Settings:
             raise InvalidInput(f"durability is 'full' or 'normal', got {self.durability!r}")
         if not isinstance(self.background, bool):
             raise InvalidInput(f"background is True or False, got {self.background!r}")
-        for name in ("open_cubes", "resident_mb"):
+        for name in ("open_cubes", "resident_mb", "tasks_per_user", "tasks_total"):
             whole(getattr(self, name), name, most=1 << 31)
-        for name in ("embedder", "reranker", "timezone"):
+        whole(self.workers, "workers", least=0, most=64)
+        if self.queue != "sqlite" and not self.queue.startswith(("redis://", "rediss://", "unix://")):
+            raise InvalidInput(f"queue is 'sqlite' or a Redis URL such as redis://localhost:6379/0, got {self.queue!r}")
+        for name in ("embedder", "reranker", "timezone", "queue"):
             if not isinstance(getattr(self, name), str):
                 raise InvalidInput(f"{name} is a text, got {getattr(self, name)!r:.60}")
         try:
@@ -58,43 +71,64 @@ class Settings:
 
         Raises InvalidInput naming the variable for a value that cannot be used.
         """
-        env = os.environ if env is None else env
-        values: dict[str, Any] = {}
-        for f in fields(cls):
-            raw = env.get(f"MEMOS_{f.name.upper()}")
-            if raw is not None and raw.strip():  # set to nothing is not set
-                values[f.name] = _parse(f.name, raw, getattr(cls(), f.name))
-        unknown = set(given) - {f.name for f in fields(cls)}
-        if unknown:
-            raise InvalidInput(
-                f"unknown setting {sorted(unknown)[0]!r}; known: {', '.join(f.name for f in fields(cls))}"
-            )
-        from_env = set(values) - {k for k, v in given.items() if v is not None}
-        values |= {k: v for k, v in given.items() if v is not None}
-        try:
-            return replace(cls(), **values)
-        except InvalidInput as error:  # messages begin with the name of the field
-            name = str(error).replace(":", " ").split()[0]
-            if name not in from_env:
-                raise
-            raise InvalidInput(f"MEMOS_{name.upper()}: {error}") from None
+        return load(cls, "MEMOS_", env, given)
 
     def rows(self) -> list[tuple[str, str, str]]:
         """(name, value, environment variable) of every setting, for `memos config`."""
-        return [(f.name, str(getattr(self, f.name)), f"MEMOS_{f.name.upper()}") for f in fields(self)]
+        return rows(self, "MEMOS_")
 
 
-def _parse(name: str, raw: str, default: object) -> object:
+def load(cls: type[T], prefix: str, env: Mapping[str, str] | None, given: Mapping[str, Any]) -> T:
+    """An object of settings: what is given and not None, then environment variables of this prefix, then defaults.
+
+    Raises InvalidInput, which names the variable when the value came from one. Messages of the class begin with the
+    name of the field.
+    """
+    env = os.environ if env is None else env
+    known = [f.name for f in fields(cls)]
+    base = cls()
+    values: dict[str, Any] = {}
+    for name in known:
+        raw = env.get(f"{prefix}{name.upper()}")
+        if raw is not None and raw.strip():  # set to nothing is not set
+            values[name] = _parse(f"{prefix}{name.upper()}", raw, getattr(base, name))
+    unknown = set(given) - set(known)
+    if unknown:
+        raise InvalidInput(f"unknown setting {sorted(unknown)[0]!r}; known: {', '.join(known)}")
+    chosen = {k: v for k, v in given.items() if v is not None}
+    from_env = set(values) - set(chosen)
+    try:
+        return replace(base, **(values | chosen))
+    except InvalidInput as error:
+        name = str(error).replace(":", " ").split()[0]
+        if name not in from_env:
+            raise
+        raise InvalidInput(f"{prefix}{name.upper()}: {error}") from None
+
+
+def rows(settings: DataclassInstance, prefix: str) -> list[tuple[str, str, str]]:
+    """(name, value, environment variable) of every field."""
+    values = ((f.name, getattr(settings, f.name)) for f in fields(settings))
+    return [
+        (name, ", ".join(value) if isinstance(value, tuple) else str(value), f"{prefix}{name.upper()}")
+        for name, value in values
+    ]
+
+
+def _parse(variable: str, raw: str, default: object) -> object:
     text = raw.strip()
     if isinstance(default, bool):
         if text.lower() in _TRUE | _FALSE:
             return text.lower() in _TRUE
-        raise InvalidInput(f"MEMOS_{name.upper()} must be true or false, got {raw!r}")
-    if isinstance(default, int):
+        raise InvalidInput(f"{variable} must be true or false, got {raw!r}")
+    if isinstance(default, (int, float)):
+        what = "a whole number" if isinstance(default, int) else "a number"
         try:
-            return int(text)
+            return type(default)(text)
         except ValueError:
-            raise InvalidInput(f"MEMOS_{name.upper()} must be a whole number, got {raw!r}") from None
+            raise InvalidInput(f"{variable} must be {what}, got {raw!r}") from None
     if isinstance(default, Path):
         return Path(text)
-    return cast("object", text)
+    if isinstance(default, tuple):
+        return tuple(part.strip() for part in text.split(",") if part.strip())
+    return text

@@ -1,209 +1,104 @@
-"""`MemOS`: the synchronous face of `AsyncMemOS`. One event loop in a thread; every verb is the asynchronous one, run
-there.
-"""
+"""`MemOS`: the synchronous face of `AsyncMemOS`. Every verb is the asynchronous one, run by `memos.engine`."""
 
 from __future__ import annotations
 
-import asyncio
-import atexit
-import concurrent.futures
-import contextlib
-import os
-import threading
-import weakref
-from collections.abc import Callable, Coroutine
-from functools import update_wrapper
-from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, overload
+from typing import Any
 
-from memos.errors import InvalidInput
-from memos.system import FORKED, AsyncMemOS
-
-P = ParamSpec("P")
-R = TypeVar("R")
-_ELSEWHERE = {"user_id": "user=", "top_k": "limit=", "metadata": "info=", "run_id": "session=", "filters": "filter="}
-_CLOSED = "this MemOS is closed; make a new one"
+from memos.cubes.accounts import Accounts
+from memos.engine import Face, Part, Stream, Verb
+from memos.scheduler.tasks import Tasks
+from memos.system import AsyncMemOS
 
 
-class _Verb(Generic[P, R]):
-    """Runs an asynchronous method of `AsyncMemOS` to its end in the caller's thread."""
+class LocalAccounts(Part):
+    """`accounts` of a `MemOS`: users, API keys and grants; see `memos.cubes.accounts.Accounts` for every verb."""
 
-    def __init__(self, method: Callable[Concatenate[AsyncMemOS, P], Coroutine[Any, Any, R]]) -> None:
-        self._method = method
-        update_wrapper(self, method)
-
-    @overload
-    def __get__(self, instance: None, owner: type) -> Self: ...
-    @overload
-    def __get__(self, instance: MemOS, owner: type) -> Callable[P, R]: ...
-    def __get__(self, instance: MemOS | None, owner: type) -> Any:
-        if instance is None:
-            return self
-
-        def call(*args: P.args, **kwargs: P.kwargs) -> R:
-            assert instance is not None
-            return self(instance, *args, **kwargs)
-
-        return update_wrapper(call, self._method)
-
-    def __call__(self, instance: MemOS, *args: P.args, **kwargs: P.kwargs) -> R:
-        """The verb of an instance, as `MemOS.add(m, ...)`; it also lets `help` and `inspect` see a function."""
-        try:
-            coroutine = self._method(instance._system, *args, **kwargs)  # nothing of it runs yet: arguments are bound
-        except TypeError as e:
-            hint = next((f"; did you mean {ours}?" for word, ours in _ELSEWHERE.items() if f"'{word}'" in str(e)), "")
-            raise TypeError(str(e).replace("AsyncMemOS.", "MemOS.") + hint) from None
-        return instance._engine.run(coroutine)
+    create_user = Verb(Accounts.create_user)
+    list_users = Verb(Accounts.list_users)
+    get_user = Verb(Accounts.get_user)
+    set_active = Verb(Accounts.set_active)
+    delete_user = Verb(Accounts.delete_user)
+    create_key = Verb(Accounts.create_key)
+    list_keys = Verb(Accounts.list_keys)
+    get_key = Verb(Accounts.get_key)
+    revoke_key = Verb(Accounts.revoke_key)
+    check_key = Verb(Accounts.check_key)
+    has_keys = Verb(Accounts.has_keys)
+    grants = Verb(Accounts.grants)
+    grants_of = Verb(Accounts.grants_of)
+    grant = Verb(Accounts.grant)
+    audit = Verb(Accounts.audit)
 
 
-class MemOS:
+class LocalTasks(Part):
+    """`tasks` of a `MemOS`: the background work; see `memos.scheduler.tasks.Tasks` for every verb."""
+
+    get = Verb(Tasks.get)
+    find = Verb(Tasks.find)
+    counts = Verb(Tasks.counts)
+    stats = Verb(Tasks.stats)
+    retry = Verb(Tasks.retry)
+    cancel = Verb(Tasks.cancel)
+    wait = Verb(Tasks.wait)
+    follow = Stream(Tasks.follow)
+    busy = Verb(Tasks.busy)
+
+
+class MemOS(Face):
     """The memory system. `MemOS()` keeps its data in `~/.memos`; see `AsyncMemOS` for the parameters and every verb.
 
     Safe to use from many threads. `close()` (or `with MemOS() as m:`) lets queued work reach the disk; what is not
     digested yet goes on at the next start.
     """
 
-    def __init__(self, home: Any = None, **options: Any) -> None:
-        self._system = AsyncMemOS(home, **options)
-        self._engine = _Engine(self._system)
-        weakref.finalize(self, self._engine.abandon).atexit = False  # at exit `_close_all` waits for the end instead
+    _system: AsyncMemOS
 
-    add = _Verb(AsyncMemOS.add)
-    update = _Verb(AsyncMemOS.update)
-    delete = _Verb(AsyncMemOS.delete)
-    undo = _Verb(AsyncMemOS.undo)
-    search = _Verb(AsyncMemOS.search)
-    explain = _Verb(AsyncMemOS.explain)
-    get = _Verb(AsyncMemOS.get)
-    find_ids = _Verb(AsyncMemOS.find_ids)
-    list = _Verb(AsyncMemOS.list)
-    history = _Verb(AsyncMemOS.history)
-    neighbors = _Verb(AsyncMemOS.neighbors)
-    stats = _Verb(AsyncMemOS.stats)
-    create_cube = _Verb(AsyncMemOS.create_cube)
-    open_cube = _Verb(AsyncMemOS.open_cube)
-    list_cubes = _Verb(AsyncMemOS.list_cubes)
-    delete_cube = _Verb(AsyncMemOS.delete_cube)
-    share = _Verb(AsyncMemOS.share)
-    export_cube = _Verb(AsyncMemOS.export_cube)
-    import_cube = _Verb(AsyncMemOS.import_cube)
-    flush = _Verb(AsyncMemOS.flush)
+    def __init__(self, home: Any = None, **options: Any) -> None:
+        super().__init__(AsyncMemOS(home, **options))
+
+    add = Verb(AsyncMemOS.add)
+    add_file = Verb(AsyncMemOS.add_file)
+    update = Verb(AsyncMemOS.update)
+    delete = Verb(AsyncMemOS.delete)
+    undo = Verb(AsyncMemOS.undo)
+    search = Verb(AsyncMemOS.search)
+    explain = Verb(AsyncMemOS.explain)
+    judge = Verb(AsyncMemOS.judge)
+    get = Verb(AsyncMemOS.get)
+    find_ids = Verb(AsyncMemOS.find_ids)
+    list = Verb(AsyncMemOS.list)
+    history = Verb(AsyncMemOS.history)
+    neighbors = Verb(AsyncMemOS.neighbors)
+    stats = Verb(AsyncMemOS.stats)
+    create_cube = Verb(AsyncMemOS.create_cube)
+    open_cube = Verb(AsyncMemOS.open_cube)
+    list_cubes = Verb(AsyncMemOS.list_cubes)
+    delete_cube = Verb(AsyncMemOS.delete_cube)
+    share = Verb(AsyncMemOS.share)
+    export_cube = Verb(AsyncMemOS.export_cube)
+    import_cube = Verb(AsyncMemOS.import_cube)
+    flush = Verb(AsyncMemOS.flush)
+    start = Verb(AsyncMemOS.start)
+    count = Verb(AsyncMemOS.count)
+    graph = Verb(AsyncMemOS.graph)
+    health = Verb(AsyncMemOS.health)
+    locate = Verb(AsyncMemOS.locate)
+    owner_of = Verb(AsyncMemOS.owner_of)
+    recover = Verb(AsyncMemOS.recover)
+    retire = Verb(AsyncMemOS.retire)
+    usage = Verb(AsyncMemOS.usage)
 
     @property
     def settings(self) -> Any:
         """The settings in force."""
         return self._system.settings
 
-    def close(self) -> None:
-        """Finish writes, close every file and end the thread. A second call does nothing."""
-        self._engine.close()
+    @property
+    def accounts(self) -> LocalAccounts:
+        """Users, API keys and grants."""
+        return LocalAccounts(self._system.accounts, self._engine)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-
-class _Engine:
-    """A system, and the thread with the event loop it runs in. Knows no `MemOS`, so that a forgotten one can be freed."""
-
-    def __init__(self, system: AsyncMemOS) -> None:
-        self._system = system
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._thread: threading.Thread | None = None
-        self._lock = threading.Lock()
-        self._closed: str | None = None  # why nothing can be asked any more
-        _engines.add(self)
-
-    def run(self, coroutine: Coroutine[Any, Any, R]) -> R:
-        """The result of a verb, waited for."""
-        with self._lock:
-            if self._closed:
-                coroutine.close()
-                raise InvalidInput(self._closed)
-            if self._loop is None:
-                self._start()
-                assert self._loop is not None
-            future = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
-        try:
-            return future.result()
-        except concurrent.futures.CancelledError:
-            raise InvalidInput(_CLOSED) from None
-        except KeyboardInterrupt:
-            future.cancel()
-            raise
-
-    def close(self) -> None:
-        """End the system, then the thread, and wait for both."""
-        with self._lock:
-            first, self._closed = self._closed is None, self._closed or _CLOSED
-            loop, thread = self._loop, self._thread
-        if loop is None or thread is None:
-            return
-        if first:
-            ending = asyncio.run_coroutine_threadsafe(self._system.close(), loop)
-            try:
-                ending.result()
-            finally:
-                loop.call_soon_threadsafe(loop.stop)
-        thread.join()
-
-    def abandon(self) -> None:
-        """The same for a `MemOS` that nobody holds any more: waits for nothing, for any thread may come to free it."""
-        loop = self._loop
-        if self._closed or loop is None:
-            return
-        self._closed = _CLOSED
-
-        async def end() -> None:
-            try:
-                await self._system.close()
-            finally:
-                loop.stop()
-
-        with contextlib.suppress(RuntimeError):  # the loop has ended already
-            loop.call_soon_threadsafe(lambda: setattr(self, "_ending", loop.create_task(end())))
-
-    def forked(self) -> None:
-        """In the child of a fork: the thread is not here, and what the parent has open is not the child's."""
-        self._lock = threading.Lock()
-        if self._loop is not None:
-            _inherited.append(self._loop)  # freeing it would take the parent's sockets out of the parent's selector
-            self._loop = self._thread = None
-            self._closed = self._closed or FORKED
-
-    def _start(self) -> None:
-        loop = self._loop = asyncio.new_event_loop()
-
-        def run() -> None:
-            asyncio.set_event_loop(loop)
-            loop.run_forever()
-            left = asyncio.all_tasks(loop)  # calls that other threads wait for; they are told that it is closed
-            for task in left:
-                task.cancel()
-            loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
-            loop.run_until_complete(loop.shutdown_default_executor())
-            loop.close()
-
-        self._thread = threading.Thread(target=run, name="memos-loop", daemon=True)
-        self._thread.start()
-
-
-_engines: weakref.WeakSet[_Engine] = weakref.WeakSet()
-_inherited: list[asyncio.AbstractEventLoop] = []
-
-
-@atexit.register
-def _close_all() -> None:
-    for engine in list(_engines):
-        with contextlib.suppress(Exception):
-            engine.close()
-
-
-def _in_child() -> None:
-    for engine in list(_engines):
-        engine.forked()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_in_child)
+    @property
+    def tasks(self) -> LocalTasks:
+        """The background work: look up, wait for, follow, retry, cancel."""
+        return LocalTasks(self._system.tasks, self._engine)

@@ -19,10 +19,14 @@ from memos.arguments import checked_tags, listed, member, with_kinds
 from memos.background import Background
 from memos.cubes import archive
 from memos.cubes.access import resolve
+from memos.cubes.accounts import Accounts
+from memos.cubes.locate import find_homes
 from memos.cubes.pool import CubePool
-from memos.errors import InvalidInput, ModelError, NotFound, StorageError
+from memos.errors import Conflict, InvalidInput, ModelError, NotFound, StorageError
+from memos.health import Counts, Health, Usage, examine, usage
 from memos.memory.filter import Filter, parse_filter
 from memos.memory.hit import Explanation, SearchResult, SearchStatus
+from memos.memory.ids import is_id
 from memos.memory.model import EdgeType, Kind, Layer, Memory, Status, Version
 from memos.memory.number import share
 from memos.memory.time import parse_time, utcnow
@@ -31,8 +35,9 @@ from memos.models.factory import make_embedder, make_reranker
 from memos.models.given import GivenEmbedder, GivenReranker
 from memos.models.rerank import Reranker
 from memos.organize.forget import Selection, retract, retract_derived, select, undo
+from memos.organize.retire import recover, retire
 from memos.reading.hygiene import strip_injected
-from memos.reading.messages import checked_info, parse_messages
+from memos.reading.messages import checked_info, parse_context, parse_messages
 from memos.reading.parts import is_blank, well_formed
 from memos.reading.store import store_records
 from memos.reading.traces import to_records, with_injected
@@ -40,7 +45,9 @@ from memos.recall.ask import Ask
 from memos.recall.engine import Recall
 from memos.recall.explain import explain
 from memos.recall.recipe import DEFAULT, Recipe
-from memos.results import AddResult, DeleteResult, Stats
+from memos.results import AddResult, DeleteResult, FileResult, Graph, Stats
+from memos.scheduler.queues import make_queue
+from memos.scheduler.tasks import Tasks
 from memos.settings import Settings
 from memos.storage.ports import ANY_STATUS, DIGEST, Change, CubeInfo, Direction, Link, Page, View, WriteTx
 from memos.storage.sqlite.cube import SqliteCube
@@ -107,17 +114,24 @@ class AsyncMemOS:
         idempotency_key: str | None = None,
         derive: bool = True,
         wait: bool = False,
+        task_id: str | None = None,
+        context: object = None,
+        corrects: Sequence[str] | None = None,
     ) -> AddResult:
         """Store what happened: a text, a chat message, or a list of them. Returns once it is durable and searchable.
 
         Facts, entities and vectors are derived in the background; `wait=True` returns when that is done too. The same
         message (by `message_id`, `idempotency_key`, or same words) is stored once. `derive=False` keeps the raw
-        record only and never reads it for facts. Raises InvalidInput when nothing can be stored.
+        record only and never reads it for facts. `task_id`: a name of your own to ask `tasks` for what became of it.
+        `context`: messages said before, by which these are understood, but which are not stored. `corrects`: that these
+        correct something ("no, it's Bergen, not Oslo"): ids of what they are about, or an empty list to have it found.
+        Raises InvalidInput when nothing can be stored, and Busy, storing nothing, when too much of the user's waits.
         """
         parsed = parse_messages(messages, now=utcnow(), zone=self.settings.timezone, default_role=role)
         name = check_name(session, "session") if session is not None else DEFAULT_SESSION
-        if idempotency_key is not None:
-            check_name(idempotency_key, "idempotency_key")
+        for value, what in ((idempotency_key, "idempotency_key"), (task_id, "task_id")):
+            if value is not None:
+                check_name(value, what)
         records = to_records(
             parsed.messages,
             session=name,
@@ -125,8 +139,11 @@ class AsyncMemOS:
             tags=checked_tags(tags),
             info=checked_info(info, "info"),
             idempotency_key=idempotency_key,
+            context=parse_context(context, now=utcnow(), zone=self.settings.timezone),
+            corrects=None if corrects is None else [str(id) for id in listed(corrects, "corrects")],
         )
         parts = self._parts()
+        await parts.background.check_room(user)
         async with self._cube(user, cube, "write") as (cube_info, store):
             named = idempotency_key is not None
             added = await store.write(
@@ -138,15 +155,53 @@ class AsyncMemOS:
                     await parts.background.finish(store)
             except ModelError as e:  # the records are stored all the same
                 notices, pending = (*notices, f"stored, but not embedded yet: {e}"), True
-            if pending and self.settings.background:
-                parts.background.wake(cube_info)
-        return AddResult(cube_info.name, tuple(added), notices, pending=pending)
+            task = None
+            if derive and (pending or task_id is not None):
+                new = [record.id for record in added if record.new]
+                task = await parts.background.added(cube_info, new, user, task_id)
+        parts.counts.adds += 1
+        parts.counts.messages += len(records)
+        return AddResult(cube_info.name, tuple(added), notices, pending=pending, task=task)
+
+    async def add_file(
+        self,
+        data: bytes,
+        *,
+        name: str,
+        media_type: str | None = None,
+        document_id: str | None = None,
+        tags: Sequence[str] = (),
+        info: Mapping[str, Any] | None = None,
+        user: str = DEFAULT_USER,
+        cube: str | None = None,
+    ) -> FileResult:
+        """Store what a file says (text, Markdown, HTML, JSON, CSV; PDF and Word with the extra `files`) as one document whose
+        pieces are found. Under the same `document_id` a new edition takes the place of the former one.
+
+        Raises UnknownFileType, UnreadableFile and FileTooLarge, and Unavailable when the package for the type is missing.
+        """
+        from memos.reading.documents import read_edition, store_edition
+
+        check_name(name, "name")
+        if document_id is not None:
+            check_name(document_id, "document_id")
+        labels, more = checked_tags(tags), checked_info(info, "info")
+        parts = self._parts()
+        await parts.background.check_room(user)
+        async with self._cube(user, cube, "write") as (cube_info, store):
+            edition = await asyncio.to_thread(
+                read_edition, data, name, media_type, document_id=document_id, owner=user, tags=labels, info=more
+            )
+            kept = await store.write(lambda tx: store_edition(tx, edition), Change(actor=user, cause="add document"))
+            parts.background.wake(cube_info, user)
+        return FileResult(cube_info.name, kept.memory, kept.new, kept.replaced)
 
     async def update(
         self,
         id: str,
         *,
         text: str | None = None,
+        title: str | None = None,
         tags: Sequence[str] | None = None,
         info: Mapping[str, Any] | None = None,
         importance: float | None = None,
@@ -155,28 +210,35 @@ class AsyncMemOS:
         user: str = DEFAULT_USER,
         cube: str | None = None,
         cause: str | None = None,
+        if_version: int | None = None,
     ) -> Memory:
         """Change a memory; the former version stays in its history. `info` is merged, None values remove keys.
 
-        Raises NotFound, and InvalidInput for a blank text or when nothing is to be changed.
+        `if_version`: only while the memory has this version. Raises NotFound, Conflict for another version, and
+        InvalidInput for a blank text or when nothing is to be changed.
         """
         if text is not None and (not isinstance(text, str) or is_blank(text)):
             raise InvalidInput(f"text is blank or no text ({text!r:.40}); delete the memory instead")
         text = well_formed(text) if text is not None else None
+        if title is not None and (not isinstance(title, str) or is_blank(title)):
+            raise InvalidInput(f"title is blank or no text ({title!r:.40})")
         more = checked_info(info, "info")
         if importance is not None:
             share(importance, "importance")
         changes: dict[str, Any] = {}
         changes |= {"text": text} if text is not None else {}
+        changes |= {"title": well_formed(title)} if title is not None else {}
         changes |= {"tags": checked_tags(tags)} if tags is not None else {}
         changes |= {"importance": importance} if importance is not None else {}
         changes |= {"valid_from": self._time(valid_from)} if valid_from is not None else {}
         changes |= {"valid_to": self._time(valid_to)} if valid_to is not None else {}
         if not changes and info is None:
-            raise InvalidInput("nothing to change; give text, tags, info, importance, valid_from or valid_to")
+            raise InvalidInput("nothing to change; give text, title, tags, info, importance, valid_from or valid_to")
 
         def apply(tx: WriteTx) -> Memory:
             memory = _existing(tx, id)
+            if if_version is not None and memory.version != if_version:
+                raise Conflict(f"memory {id} is at version {memory.version}, not {if_version}; read it again and retry")
             if text is not None and text != memory.text and memory.layer is Layer.TRACE:
                 retract_derived(tx, memory)
                 tx.mark(id, DIGEST)
@@ -193,8 +255,7 @@ class AsyncMemOS:
 
         async with self._cube(user, cube, "write") as (cube_info, store):
             updated = await store.write(apply, Change(actor=user, cause=cause or "update"))
-            if self.settings.background:
-                self._parts().background.wake(cube_info)
+            self._parts().background.wake(cube_info, user)
             return updated
 
     async def delete(
@@ -236,9 +297,24 @@ class AsyncMemOS:
         """
         async with self._cube(user, cube, "write") as (cube_info, store):
             restored = await store.write(lambda tx: undo(tx, id), Change(actor=user, cause=f"undo {id}"))
-            if self.settings.background:  # a text that came back may have to be read again
-                self._parts().background.wake(cube_info)
+            self._parts().background.wake(cube_info, user)  # a text that came back may have to be read again
             return restored
+
+    async def retire(self, record: str, *, user: str = DEFAULT_USER, cube: str | None = None) -> int:
+        """Take back everything in a cube under the name of a record: hidden from reads, to be had again by `recover`.
+        Returns how many memories that were.
+        """
+        check_name(record, "record")
+        async with self._cube(user, cube, "write") as (_, store):
+            return await retire(store, record, Change(actor=user, cause=f"retire under {record}"))
+
+    async def recover(self, record: str, *, user: str = DEFAULT_USER, cube: str | None = None) -> int:
+        """Bring back exactly what `retire` took back under this record; returns how many memories. Raises NotFound."""
+        check_name(record, "record")
+        async with self._cube(user, cube, "write") as (cube_info, store):
+            count = await recover(store, record, Change(actor=user, cause=f"recover {record}"))
+            self._parts().background.wake(cube_info, user)  # what was not digested then is digested now
+            return count
 
     # -- reading -----------------------------------------------------------------------------------------------
 
@@ -258,14 +334,16 @@ class AsyncMemOS:
         reference_time: When = None,
         threshold: float = 0.0,
         include_superseded: bool = False,
+        collapse: bool = True,
+        rerank: bool = True,
         recipe: Recipe | None = None,
     ) -> SearchResult:
         """Find what answers `query`, in one cube or several, ranked together.
 
         `limit`: hits at most (default 10, or 200 where `max_tokens` is what bounds). `max_tokens`: hard budget of the
         context block. `as_of`: what was true then; `known_at`: what was known then; `reference_time`: what "last
-        week" in the query is relative to. `threshold`: lowest score, 0 to 1. Raises InvalidInput, InvalidFilter,
-        NotFound.
+        week" in the query is relative to. `threshold`: lowest score, 0 to 1. `collapse=False` keeps repetitions apart;
+        `rerank=False` leaves a configured reranker out. Raises InvalidInput, InvalidFilter, NotFound.
         """
         if cube is not None and cubes is not None:
             raise InvalidInput("give cube or cubes, not both")
@@ -281,6 +359,8 @@ class AsyncMemOS:
             now=self._time(reference_time),
             zone=self.settings.timezone,
             merge_facts=kinds is None,
+            collapse=collapse,
+            rerank=rerank,
             recipe=recipe or DEFAULT,
         )
         parts = self._parts()
@@ -338,6 +418,15 @@ class AsyncMemOS:
         async with self._cube(user, cube, "read") as (cube_info, store):
             await parts.background.catch_up(store)
             return await explain(parts.recall, ask, cube_info.name, store, memory_id)
+
+    async def judge(self, query: str, texts: Sequence[str]) -> builtins.list[float]:
+        """How well each text answers a question, 0 to 1: by the reranker where there is one, else by words and meaning."""
+        from memos.recall.judge import judge
+
+        if not isinstance(query, str) or is_blank(query):
+            raise InvalidInput("the query is empty; give the question that the texts are to answer")
+        parts = self._parts()
+        return await judge(query, texts, parts.embedder, parts.recall.reranker)
 
     async def get(
         self, id: str, *, user: str = DEFAULT_USER, cube: str | None = None, as_of: When = None, known_at: When = None
@@ -403,6 +492,31 @@ class AsyncMemOS:
             await self._parts().background.catch_up(store)
             return await store.neighbors([id], depth=depth, types=wanted, direction=direction, view=view, limit=limit)
 
+    async def graph(
+        self,
+        ids: Sequence[str],
+        *,
+        depth: int = 1,
+        types: Collection[EdgeType | str] | None = None,
+        direction: Direction = "both",
+        include_inactive: bool = False,
+        user: str = DEFAULT_USER,
+        cube: str | None = None,
+    ) -> Graph:
+        """These memories, those within `depth` hops of them (active ones, unless asked otherwise), and the edges walked.
+        Unknown ids are left out.
+        """
+        wanted = None if types is None else [member(EdgeType, t, "edge type") for t in listed(types, "types")]
+        async with self._cube(user, cube, "read") as (_, store):
+            await self._parts().background.catch_up(store)
+            start = await store.get(ids, View(statuses=ANY_STATUS))
+            links = await store.neighbors([m.id for m in start], depth=depth, types=wanted, direction=direction)
+            met = {end for link in links for end in (link.edge.src, link.edge.dst)} - {m.id for m in start}
+            around = await store.get(sorted(met), View(statuses=ANY_STATUS) if include_inactive else View())
+        there = {m.id for m in (*start, *around)}
+        edges = tuple(link.edge for link in links if link.edge.src in there and link.edge.dst in there)
+        return Graph((*start, *around), edges)
+
     async def stats(self, *, user: str = DEFAULT_USER, cube: str | None = None) -> Stats:
         """Counts, sizes and waiting work of a cube."""
         parts = self._parts()
@@ -413,6 +527,26 @@ class AsyncMemOS:
             if model is not None:
                 waiting["embed"] = await store.count_pending_vectors(model)
             return Stats(cube_info.name, counts, waiting, model)
+
+    async def count(
+        self,
+        *,
+        filter: Filter | Mapping[str, Any] | None = None,
+        kinds: Collection[Kind | str] | None = None,
+        include_inactive: bool = False,
+        user: str = DEFAULT_USER,
+        cube: str | None = None,
+    ) -> int:
+        """How many memories of a cube match."""
+        view = View(statuses=ANY_STATUS) if include_inactive else View()
+        async with self._cube(user, cube, "read") as (_, store):
+            await self._parts().background.catch_up(store)
+            return await store.count(with_kinds(parse_filter(filter), kinds), view=view)
+
+    async def locate(self, ids: Sequence[str], *, user: str | None = None) -> dict[str, str]:
+        """The cubes that hold these memories, by id, among those the user may read (None: among all)."""
+        registry = self._parts().registry
+        return await find_homes(registry, [id for id in ids if is_id(id)], registry.list(user))
 
     # -- cubes -------------------------------------------------------------------------------------------------
 
@@ -428,6 +562,11 @@ class AsyncMemOS:
     async def open_cube(self, name: str, *, user: str = DEFAULT_USER) -> CubeInfo:
         """What is known of a cube the user may read. Raises NotFound."""
         return resolve(self._parts().registry, user, name, "read")
+
+    async def owner_of(self, name: str) -> str | None:
+        """Who owns a cube; None when there is no such cube. For callers that may act for every user."""
+        found = self._parts().registry.find(check_name(name, "cube"))
+        return found.owner if found is not None else None
 
     async def list_cubes(self, *, user: str = DEFAULT_USER) -> builtins.list[CubeInfo]:
         """The cubes a user owns or was granted, by name."""
@@ -467,12 +606,36 @@ class AsyncMemOS:
             raise InvalidInput(f"a cube named {name!r} exists already; import under another name")
         return await archive.restore(Path(path), name, user, parts.registry, parts.cubes)
 
+    @property
+    def tasks(self) -> Tasks:
+        """The background work: look up, wait for, retry, cancel."""
+        return Tasks(lambda: self._parts().queue)
+
+    @property
+    def accounts(self) -> Accounts:
+        """Users, API keys and grants."""
+        return Accounts(lambda: self._parts().registry, lambda cube: self.delete_cube(cube.name, user=cube.owner))
+
     # -- life --------------------------------------------------------------------------------------------------
+
+    async def start(self) -> None:
+        """Open the data folder and start background work now, instead of at the first call."""
+        self._parts()
 
     async def flush(self, *, user: str = DEFAULT_USER, cube: str | None = None) -> None:
         """Return when everything added to a cube so far is digested and embedded."""
         async with self._cube(user, cube, "read") as (_, store):
             await self._parts().background.finish(store)
+
+    async def health(self) -> Health:
+        """Whether every part of the system answers, and how much waits; no model is called."""
+        parts = self._parts()
+        return await examine(parts.registry, parts.queue, parts.embedder, self.settings.home)
+
+    async def usage(self) -> Usage:
+        """What this process holds and has done, for metrics."""
+        parts = self._parts()
+        return await usage(parts.cubes, parts.queue, parts.background.metrics, parts.counts)
 
     async def close(self) -> None:
         """Stop background work (what is left is taken up at the next start) and close every file."""
@@ -484,6 +647,7 @@ class AsyncMemOS:
             parts, self._started = self._started, None
             if not parts.loop.is_closed():
                 await parts.background.stop()
+            await parts.queue.close()
             await parts.cubes.close()
             parts.registry.close()
 
@@ -507,7 +671,7 @@ class AsyncMemOS:
             return
         found = resolve(parts.registry, user, cube, need)
         async with parts.cubes.use(found) as store:
-            if self.settings.background and not store.read_only:
+            if not store.read_only:
                 parts.background.greet(found)
             yield found, store
 
@@ -526,9 +690,20 @@ class _Parts:
         self.loop, self.pid = asyncio.get_running_loop(), os.getpid()
         self.registry = SqliteRegistry(settings.home, durability=settings.durability)
         self.cubes = CubePool(self.registry, settings)
+        self.counts = Counts()
         self.embedder = embedder if embedder is not None else make_embedder(settings.embedder)
         self.recall = Recall(self.embedder, reranker if reranker is not None else make_reranker(settings.reranker))
-        self.background = Background(self.cubes, self.embedder, settings.embedder)
+        self.queue = make_queue(settings)
+        self.background = Background(
+            self.cubes,
+            self.registry,
+            self.queue,
+            self.embedder,
+            settings.embedder,
+            slots=settings.workers,
+            enabled=settings.background,
+        )
+        self.background.start()
 
     def check_loop(self, *, ended: bool = False) -> None:
         """Raise InvalidInput in another event loop than the first call's (unless that one has `ended`)."""

@@ -9,11 +9,11 @@ import pytest
 
 from memos.errors import DimensionMismatch, InvalidInput, ModelError, ModelTimeout, ModelUnavailable
 from memos.models.embed import Embedder
-from memos.models.http import JsonClient, _retry_after
+from memos.models.http import JsonClient
 from memos.models.ollama import OllamaEmbeddings
 from memos.models.openai import OpenAIEmbeddings
 from memos.models.remote import Prefixes, RemoteEmbedder
-from memos.models.resilience import CircuitBreaker, CircuitState, Guard, RetryPolicy
+from memos.models.resilience import CircuitBreaker, CircuitState, Guard, RetryPolicy, retry_after_seconds
 from memos.models.windows import Limits
 
 QUICK = RetryPolicy(attempts=3, timeout=2, budget=5, base=0.01, longest=0.02)
@@ -215,11 +215,11 @@ def test_one_embedder_serves_several_event_loops(server):
 
 
 def test_retry_after_is_read_as_seconds_or_as_a_date():
-    assert _retry_after("1.5") == 1.5
-    assert _retry_after("-3") == 0
-    assert _retry_after("nan") is _retry_after("soon") is _retry_after(None) is None
+    assert retry_after_seconds("1.5") == 1.5
+    assert retry_after_seconds("-3") == 0
+    assert retry_after_seconds("nan") is retry_after_seconds("soon") is retry_after_seconds(None) is None
     date = format_datetime(datetime.now(UTC) + timedelta(seconds=30), usegmt=True)
-    assert 25 < _retry_after(date) <= 30
+    assert 25 < retry_after_seconds(date) <= 30
 
 
 def test_a_base_url_must_be_http():

@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import re
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from memos.bench import locomo, recall, speed
+from memos.bench.pages import COMMAND, block, write_into
 from memos.errors import InvalidInput, MemosError
 from memos.system import AsyncMemOS
-
-COMMAND = "python -m memos.bench"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Parse the arguments, measure, print, and put the tables into the documentation when asked."""
-    args = _parser().parse_args(argv)
+    given = sys.argv[1:] if argv is None else [*argv]
+    if given[:1] == ["serve"]:
+        from memos.bench import serve
+
+        return serve.main(given[1:])
+    args = _parser().parse_args(given)
     try:
         blocks = asyncio.run(_measure(args))
     except MemosError as e:
@@ -28,12 +31,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     for name, text in blocks.items():
         print(f"\n## {name}\n\n{text}")
     for page in args.docs or ():
-        _write_into(page, blocks)
+        write_into(page, blocks)
     return 0
 
 
 def _parser() -> argparse.ArgumentParser:
-    p = argparse.ArgumentParser(prog=COMMAND, description=__doc__)
+    p = argparse.ArgumentParser(
+        prog=COMMAND, description=__doc__, epilog=f"The server is measured by: {COMMAND} serve --help"
+    )
     p.add_argument(
         "what",
         nargs="*",
@@ -76,9 +81,9 @@ async def _measure(args: argparse.Namespace) -> dict[str, str]:
             + "|"
         )
         sizes = " ".join(f"--size {s}" for s in args.size or ())
-        blocks["speed"] = _block("\n".join([head, *rows]), f"speed {sizes}".strip())
+        blocks["speed"] = block("\n".join([head, *rows]), f"speed {sizes}".strip())
     if "writes" in wanted:
-        blocks["writes"] = _block(await _writes(), "writes")
+        blocks["writes"] = block(await _writes(), "writes")
     return blocks
 
 
@@ -100,9 +105,9 @@ async def _recall(
                     seconds: list[float] = []
                     totals = await recall.ask_all(memos, conversations, pooled=pooled, seconds=seconds)
                     text = f"{recall.table(totals)}\n\nSearch for 100 hits: {recall.latency(seconds)}."
-                    blocks[name] = _block(text, f"{name} --data DATA{only}")
+                    blocks[name] = block(text, f"{name} --data DATA{only}")
                 if ablate:
-                    blocks["ablation"] = _block(
+                    blocks["ablation"] = block(
                         await _ablation(memos, conversations, say), f"ablation --data DATA{only}"
                     )
     return blocks
@@ -136,18 +141,6 @@ async def _writes() -> str:
         rows.append(f"| 64, {how} | {latency.p50:.1f} | {latency.p99:.1f} | {rate:,.0f} | {rate / alone:.1f} × |")
     head = "| writers | p50 ms | p99 ms | adds/s | against one writer |\n|---|---|---|---|---|"
     return "\n".join([head, *rows, f"| 1, waiting for each | | | {alone:,.0f} | 1 × |"])
-
-
-def _block(table: str, command: str) -> str:
-    return f"{table}\n\n`{COMMAND} {command}` on {speed.cores()} cores."
-
-
-def _write_into(page: Path, blocks: dict[str, str]) -> None:
-    text = page.read_text(encoding="utf-8")
-    for name, block in blocks.items():
-        marked = re.compile(rf"(<!-- bench:{name} -->).*?(<!-- /bench -->)", re.DOTALL)
-        text = marked.sub(lambda m, block=block: f"{m[1]}\n{block}\n{m[2]}", text)  # type: ignore[misc]
-    page.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ import typer
 from typer.core import TyperGroup
 
 from memos import __version__
-from memos.cli import care, cubes, finding, memories
+from memos.cli import accounts, care, cubes, finding, memories, serve, tasks, worker
 from memos.cli.state import State
 from memos.cli.wording import in_cli_words
 from memos.errors import InvalidInput, MemosError
@@ -146,10 +146,16 @@ for _name, _command in (
     ("doctor", care.doctor),
     ("config", care.config),
     ("demo", care.demo),
+    ("serve", serve.serve),
+    ("worker", worker.worker),
     ("version", care.version),
 ):
     app.command(_name)(_command)
 app.add_typer(cubes.app, name="cubes")
+app.add_typer(tasks.app, name="tasks")
+app.add_typer(accounts.users, name="users")
+app.add_typer(accounts.keys, name="keys")
+app.add_typer(accounts.grants, name="grants")
 
 
 def run() -> None:

@@ -32,11 +32,11 @@ class State:
     embedder: str | None = None
     debug: bool = False
 
-    def settings(self) -> Settings:
-        """The settings with the options applied."""
+    def settings(self, **given: Any) -> Settings:
+        """The settings with the options applied, and what a command was `given` beside them."""
         from memos.settings import Settings
 
-        return Settings.load(home=self.home, embedder=self.embedder)
+        return Settings.load(home=self.home, embedder=self.embedder, **given)
 
     @contextlib.contextmanager
     def system(self, *, background: bool = False) -> Iterator[MemOS]:

@@ -25,6 +25,8 @@ _TABLE = tuple(
         (r"give cube or cubes, not both", "give --cube or --in, not both"),
         (r"\b(as|known)_(of|at) (between|after)\b", r"--\1-\2 \3"),
         (r"\bmax_tokens=", "--max-tokens "),
+        (r"delete them first, or say everything=True", "`memos cubes delete` each, or use --everything"),
+        (r"\bexpires_in_days is\b", "--expires-in-days is"),
     )
 )  # fmt: skip
 

@@ -25,6 +25,7 @@ from memos.cubes.pool import CubePool
 from memos.errors import ArchiveError, InvalidInput
 from memos.memory.ids import id_from_bytes, id_to_bytes
 from memos.memory.time import to_micros
+from memos.results import Report as Report
 from memos.storage.ports import CubeInfo
 from memos.storage.sqlite import transfer
 from memos.storage.sqlite.cube import SqliteCube
@@ -41,21 +42,6 @@ _TEXT_ID = 20  # 16 bytes of the memory's id, 4 of its version
 T = TypeVar("T")
 Progress = Callable[[str, int, int], None]
 """Told what is being worked on, how many are done, and how many there are."""
-
-
-@dataclass(frozen=True, slots=True)
-class Report:
-    """What an archive holds. `memories` counts each once, `versions` all of their history; `bytes` and `sha256` are
-    the file's.
-    """
-
-    cube: str
-    memories: int
-    versions: int
-    edges: int
-    vectors: int
-    bytes: int
-    sha256: str
 
 
 async def export(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import time
 from collections import Counter, OrderedDict
 from collections.abc import AsyncIterator, Callable
 
@@ -20,6 +21,7 @@ from memos.storage.threads import aside
 
 log = structlog.get_logger(__name__)
 
+WEIGH_SECONDS = 0.05
 _EMPTY = "../empty.cube"  # beside the cubes: it belongs to nobody, and nothing is ever written into it
 
 
@@ -37,6 +39,7 @@ class CubePool:
         self._idle: dict[str, asyncio.Event] = {}  # set when the last user of a cube that is to go has left it
         self._opening: dict[str, asyncio.Task[None]] = {}
         self._cleaning: dict[asyncio.Task[None], str] = {}
+        self._weigh_at = 0.0
         self._closed = False
 
     @contextlib.asynccontextmanager
@@ -84,6 +87,16 @@ class CubePool:
         finally:
             del self._idle[location]
 
+    @property
+    def open_count(self) -> int:
+        """How many cubes are open."""
+        return len(self._open)
+
+    @property
+    def resident_bytes(self) -> int:
+        """Memory of the indexes of all open cubes."""
+        return sum(cube.resident_bytes for cube in self._open.values())
+
     async def close(self) -> None:
         """Close every cube."""
         self._closed = True
@@ -119,8 +132,12 @@ class CubePool:
                 break
             if not self._users[location]:
                 self._close_cube(location)
+        now = time.monotonic()
+        if now < self._weigh_at:  # weighing a thousand open cubes at every call would cost more than the call
+            return
+        self._weigh_at = now + WEIGH_SECONDS
         budget = self._settings.resident_mb << 20
-        held = sum(cube.resident_bytes for cube in self._open.values())
+        held = self.resident_bytes
         for location, cube in list(self._open.items()):
             if held <= budget:
                 break

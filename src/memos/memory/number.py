@@ -9,10 +9,10 @@ from memos.errors import InvalidInput
 MOST_AT_ONCE = 10_000  # memories one call answers with at most
 
 
-def whole(value: object, what: str, *, most: int = MOST_AT_ONCE, hint: str = "") -> int:
-    """The value as an integer from 1 to `most`. Raises InvalidInput, which ends with `hint`."""
-    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
-        raise InvalidInput(f"{what} must be an integer from 1 to {most:,}, got {value!r:.60}{hint}")
+def whole(value: object, what: str, *, least: int = 1, most: int = MOST_AT_ONCE, hint: str = "") -> int:
+    """The value as an integer from `least` to `most`. Raises InvalidInput, which ends with `hint`."""
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+        raise InvalidInput(f"{what} must be an integer from {least} to {most:,}, got {value!r:.60}{hint}")
     return int(value)
 
 

@@ -64,8 +64,17 @@ class Mention:
 
 
 @dataclass(frozen=True, slots=True)
+class Correction:
+    """Words said to be wrong, and the right ones. `old` None: what was talked about last."""
+
+    old: str | None
+    new: str
+
+
+@dataclass(frozen=True, slots=True)
 class Reading:
-    """Everything read from one trace."""
+    """Everything read from one trace. `corrections` are those of a message that was given as one."""
 
     statements: tuple[Statement, ...] = ()
     mentions: tuple[Mention, ...] = ()
+    corrections: tuple[Correction, ...] = ()

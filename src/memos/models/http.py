@@ -7,15 +7,12 @@ from __future__ import annotations
 
 import asyncio
 import json
-import math
 import weakref
 from collections.abc import Mapping
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING
 
 from memos.errors import InvalidInput, ModelError, ModelTimeout, ModelUnavailable
-from memos.models.resilience import Failure
+from memos.models.resilience import Failure, retry_after_seconds
 
 if TYPE_CHECKING:
     import httpx2
@@ -23,7 +20,6 @@ if TYPE_CHECKING:
 _TRANSIENT = frozenset({408, 425, 429, 500, 502, 503, 504, 529})
 _BUSY = 429
 _EXCERPT = 200
-_LONGEST_RETRY_AFTER = 3_600.0
 
 
 class JsonClient:
@@ -103,7 +99,7 @@ class JsonClient:
             return Failure(ModelUnavailable(f"{said}; check the model name and the base URL{self._hint}"))
         if status not in _TRANSIENT and status < 500:
             return Failure(ModelError(said))
-        wait = _retry_after(response.headers.get("retry-after"))
+        wait = retry_after_seconds(response.headers.get("retry-after"))
         return Failure(ModelUnavailable(said), retry=status in _TRANSIENT, dead=status != _BUSY, retry_after=wait)
 
 
@@ -118,18 +114,3 @@ def _excerpt(response: httpx2.Response) -> str:
     if isinstance(error, dict):
         error = error.get("message", error)
     return " ".join(str(error or text).split())[:_EXCERPT] or "no message"
-
-
-def _retry_after(value: str | None) -> float | None:
-    """Read a Retry-After header: seconds or an HTTP date; None if absent or unreadable."""
-    if not value:
-        return None
-    try:
-        seconds = float(value)
-    except ValueError:
-        try:
-            when = parsedate_to_datetime(value)
-        except ValueError:
-            return None
-        seconds = (when.replace(tzinfo=when.tzinfo or UTC) - datetime.now(UTC)).total_seconds()
-    return min(max(0.0, seconds), _LONGEST_RETRY_AFTER) if math.isfinite(seconds) else None

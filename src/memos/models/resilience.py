@@ -7,17 +7,21 @@ search never waits long for a model, and a dead server is not asked at every sea
 from __future__ import annotations
 
 import asyncio
+import math
 import random
 import threading
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from enum import StrEnum
 from typing import TypeVar
 
 from memos.errors import ModelError, ModelTimeout, ModelUnavailable
 
 T = TypeVar("T")
+_LONGEST_RETRY_AFTER = 3_600.0
 
 
 class Failure(Exception):
@@ -54,6 +58,21 @@ class RetryPolicy:
             return retry_after
         pause = min(self.longest, self.base * float(2 ** (attempt - 1)))
         return pause * (0.5 + random.random() / 2)
+
+
+def retry_after_seconds(value: str | None) -> float | None:
+    """Read a Retry-After header: seconds or an HTTP date; None if absent or unreadable."""
+    if not value:
+        return None
+    try:
+        seconds = float(value)
+    except ValueError:
+        try:
+            when = parsedate_to_datetime(value)
+        except ValueError:
+            return None
+        seconds = (when.replace(tzinfo=when.tzinfo or UTC) - datetime.now(UTC)).total_seconds()
+    return min(max(0.0, seconds), _LONGEST_RETRY_AFTER) if math.isfinite(seconds) else None
 
 
 DOCUMENTS = RetryPolicy()

@@ -6,7 +6,7 @@ A crash between the steps loses nothing: the mark is still there, and a change w
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import structlog
@@ -15,6 +15,7 @@ from memos.errors import MemosError, StorageError
 from memos.memory.model import Memory, Status
 from memos.memory.statement import Reading
 from memos.memory.time import plausible
+from memos.organize.correct import Corrected, corrected
 from memos.organize.reconcile import Outcome, mention, reconcile
 from memos.storage.ports import ANY_STATUS, DIGEST, Change, CubeStore, View, WriteTx
 
@@ -37,9 +38,15 @@ class Digested:
     more: bool
 
 
-async def digest(store: CubeStore, reader: Reader, *, limit: int = BATCH) -> Digested:
-    """Read and reconcile up to `limit` marked traces, oldest first. Readers that raise are counted and retried later."""
-    marks = await store.todo(DIGEST, limit + 1, attempts_below=MAX_ATTEMPTS)
+async def digest(
+    store: CubeStore, reader: Reader, *, limit: int = BATCH, ids: Collection[str] | None = None
+) -> Digested:
+    """Read and reconcile up to `limit` marked traces, oldest first. Readers that raise are counted and retried later.
+
+    `ids`: these traces only, however often they failed before.
+    """
+    below = MAX_ATTEMPTS if ids is None else None
+    marks = await store.todo(DIGEST, limit + 1, attempts_below=below, ids=ids)
     now = marks[:limit]
     if not now:
         return Digested(0, 0, False)
@@ -47,7 +54,10 @@ async def digest(store: CubeStore, reader: Reader, *, limit: int = BATCH) -> Dig
     before = await store.preceding([t.id for t in now], 2)
     found = [traces[mark.id] for mark in now if mark.id in traces]
     readings = await asyncio.to_thread(_read, reader, found, before)  # beside the event loop: searches go on meanwhile
-    done = await asyncio.gather(*(_one(store, trace, reading) for trace, reading in readings))
+    done = list(await asyncio.gather(*(_one(store, *read) for read in readings if not _corrects(read[1]))))
+    for trace, reading in readings:  # after what they may correct
+        if not isinstance(reading, str) and _corrects(reading):
+            done.append(await _one(store, trace, await corrected(store, trace, reading)))
     return Digested(sum(done), len(done) - sum(done), len(marks) > limit)
 
 
@@ -65,6 +75,10 @@ def _read(
     return out
 
 
+def _corrects(reading: Reading | str) -> bool:
+    return not isinstance(reading, str) and bool(reading.corrections)
+
+
 def _as_said(trace: Memory) -> Memory:
     """A message dated long after it arrived was said when it arrived: otherwise it would hold its slots for ever."""
     if trace.valid_from is None or trace.recorded_at is None:
@@ -72,25 +86,29 @@ def _as_said(trace: Memory) -> Memory:
     return replace(trace, valid_from=plausible(trace.valid_from, trace.recorded_at))
 
 
-async def _one(store: CubeStore, trace: Memory, reading: Reading | str) -> bool:
+async def _one(store: CubeStore, trace: Memory, found: Reading | Corrected | str) -> bool:
     """Each trace is a change of its own, so that it can be undone alone; the writer commits them together.
 
     A trace that was edited while it was read keeps its mark; nothing is derived from one that was taken back
     (its mark waits, in case that is undone).
     """
 
+    given = Corrected(found) if isinstance(found, Reading) else found
+
     def apply(tx: WriteTx) -> bool:
-        if isinstance(reading, str):
-            tx.fail(trace.id, DIGEST, reading)
+        if isinstance(given, str):
+            tx.fail(trace.id, DIGEST, given)
             return False
         current = tx.get(trace.id)
         if current is None or current.text != trace.text or current.status is Status.RETRACTED:
             return True
         if tx.unmark(trace.id, DIGEST):
             outcome = Outcome()
-            reconcile(tx, trace, reading.statements, outcome)
-            for found in reading.mentions:
-                mention(tx, trace, found, outcome)
+            for record, statement in given.first:
+                reconcile(tx, record, [statement], outcome)
+            reconcile(tx, trace, given.reading.statements, outcome)
+            for named in given.reading.mentions:
+                mention(tx, trace, named, outcome)
         return True
 
     change = Change(actor="digest", cause=f"read {trace.id}")

@@ -73,14 +73,14 @@ def _end_others(tx: WriteTx, trace: Memory, ending: Ending, at: datetime, outcom
         for m in sorted(tx.find_slot(ending.slot, WAS_TRUE), key=last_said)
         if _lasts(m, at)
         and (not ending.key or _is_kind_of(m, ending.key))
-        and not (ending.unless and _holds(str(m.body.get("value", "")), ending.unless))
-        and (not ending.only or _holds(m.text, ending.only))
+        and not (ending.unless and holds(str(m.body.get("value", "")), ending.unless))
+        and (not ending.only or holds(m.text, ending.only))
         and all(source.memory_id != trace.id for source in m.sources)
     ]
     _end(tx, trace, over, at, outcome)
 
 
-def _holds(text: str, words: str) -> bool:
+def holds(text: str, words: str) -> bool:
     """Whether `text` has `words`, from one end of a word to another where they are written apart."""
     edge = r"\b" if words.isascii() else ""
     return re.search(rf"{edge}{re.escape(words)}{edge}", text, re.IGNORECASE) is not None

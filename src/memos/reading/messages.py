@@ -46,21 +46,33 @@ def parse_messages(input: object, *, now: datetime, zone: str = "UTC", default_r
     if now.tzinfo is None:
         raise InvalidInput("now has no time zone; give an aware datetime, such as datetime.now(UTC)")
     reader = _Reader(now.astimezone(UTC), zone, _role(default_role, "role"))
-    if isinstance(input, (str, Mapping, Message)):
-        reader.read(input, "messages[0]")
-    elif isinstance(input, Iterable) and not isinstance(input, (bytes, bytearray)):
-        for i, item in enumerate(input):
-            reader.read(item, f"messages[{i}]")
-    else:
-        raise InvalidInput(
-            f"messages is of type {type(input).__name__}; give a string, a chat message or a list of them"
-        )
+    for i, item in enumerate(_items(input, "messages")):
+        reader.read(item, f"messages[{i}]")
     if not reader.messages:
         why = "; ".join(reader.notices) or "the list is empty"
         raise InvalidInput(f"there is nothing to store ({why}); give at least one message with content")
     messages, notice = name_speakers(reader.messages)
     read = f"fields were read as ours: {', '.join(reader.translated)}" if reader.translated else None
     return Parsed(messages, (*reader.notices, *(n for n in (read, notice) if n)))
+
+
+def parse_context(input: object, *, now: datetime, zone: str = "UTC") -> tuple[Message, ...]:
+    """What was said before, in the same shapes; nothing where there is nothing to be read."""
+    if input is None or (isinstance(input, (str, list, tuple)) and not input):
+        return ()
+    reader = _Reader(now.astimezone(UTC), zone, "user")
+    for i, item in enumerate(_items(input, "context")):
+        reader.read(item, f"context[{i}]")
+    return tuple(reader.messages)
+
+
+def _items(input: object, what: str) -> Iterable[object]:
+    """One message, or several, as an iterable."""
+    if isinstance(input, (str, Mapping, Message)):
+        return (input,)
+    if isinstance(input, Iterable) and not isinstance(input, (bytes, bytearray)):
+        return input
+    raise InvalidInput(f"{what} is of type {type(input).__name__}; give a string, a chat message or a list of them")
 
 
 class _Reader:

@@ -8,17 +8,24 @@ from typing import Any
 
 from memos.memory.model import Kind, Memory
 from memos.memory.statement import Ending, Mention, Reading, Statement
+from memos.reading.correction import corrections_of
 from memos.reading.finding import Finding
 from memos.reading.rules import read_message
-from memos.reading.traces import source_of, to_message
+from memos.reading.traces import said_before, source_of, to_message
 
 
 def read_trace(trace: Memory, previous: Sequence[Memory] = ()) -> Reading:
-    """What the rules find in a trace, given the traces before it. System, developer and tool messages teach nothing."""
-    findings = read_message(to_message(trace), user=_as_name(trace.owner), previous=[to_message(p) for p in previous])
+    """What the rules find in a trace, given the traces before it. System, developer and tool messages teach nothing, and
+    nobody says what a document says.
+    """
+    if trace.kind in (Kind.DOCUMENT, Kind.CHUNK):
+        return Reading()
+    before = [to_message(p) for p in previous] or said_before(trace)
+    findings = read_message(to_message(trace), user=_as_name(trace.owner), previous=before)
     statements = tuple(_statement(f, trace) for f in findings if f.kind is not Kind.ENTITY and not _says_nothing(f))
     names = {(m.name, m.type): m for f in findings for m in _mentions(f)}
-    return Reading(statements, tuple(names.values()))
+    corrections = corrections_of(trace.text) if "corrects" in trace.body else ()
+    return Reading(statements, tuple(names.values()), corrections)
 
 
 _NAME = re.compile(r"[A-Za-zÀ-ɏ][A-Za-zÀ-ɏ'’-]{1,30}(?: [A-ZÀ-Þ][\w'’-]*){0,3}|[\u4e00-\u9fff]{2,4}")

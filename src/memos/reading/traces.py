@@ -27,6 +27,7 @@ ORIGIN_OF: Mapping[str, Origin] = {
     "system": Origin.SYSTEM,
     "developer": Origin.SYSTEM,
 }
+CONTEXT_MESSAGES, CONTEXT_CHARS = 4, 1_000  # of what was said before, as much is kept with a record
 _SHORT = 3  # a message of fewer content terms ("yes", "ok thanks") may be meant each time it is said
 
 
@@ -50,8 +51,14 @@ def to_records(
     tags: Sequence[str] = (),
     info: Mapping[str, Any] = EMPTY,
     idempotency_key: str | None = None,
+    context: Sequence[Message] = (),
+    corrects: Sequence[str] | None = None,
 ) -> list[Record]:
-    """The records of messages, in order; a long message gives several, which name their place in it in `body`."""
+    """The records of messages, in order; a long message gives several, which name their place in it in `body`.
+
+    `context`: what was said before the first of them and is not stored itself. `corrects`: the ids of what these messages
+    are said to correct, None where they are not said to correct anything.
+    """
     seen: Counter[bytes] = Counter()
     out: list[Record] = []
     for position, message in enumerate(messages):
@@ -61,6 +68,7 @@ def to_records(
         for number, (start, end) in enumerate(parts):
             memory = _memory(message, start, end, number, len(parts), first_id, session, owner, tags, info)
             first_id = first_id or memory.id
+            memory = replace(memory, body={**memory.body, **_about(context if not out else (), corrects)} or EMPTY)
             memory = with_injected(memory, [(max(a, start) - start, min(b, end) - start) for a, b in injected])
             terms = term_row(memory)
             key = _key(message, memory, number, len(terms.text), position, idempotency_key)
@@ -70,6 +78,21 @@ def to_records(
                     key = hashlib.blake2b(key + bytes([seen[key] & 0xFF]), digest_size=16).digest()
             out.append(Record(memory, terms, key, message))
     return out
+
+
+def _about(context: Sequence[Message], corrects: Sequence[str] | None) -> dict[str, Any]:
+    """What a record keeps of how it was given: the last things said before it, and what it corrects."""
+    said = [{"role": m.role, "name": m.name, "text": m.text[:CONTEXT_CHARS]} for m in context[-CONTEXT_MESSAGES:]]
+    return ({"context": said} if said else {}) | ({} if corrects is None else {"corrects": list(corrects)})
+
+
+def said_before(memory: Memory) -> list[Message]:
+    """What was said before a record, where it was given with it."""
+    assert memory.valid_from is not None
+    return [
+        Message(role=str(m["role"]), text=str(m["text"]), time=memory.valid_from, name=m.get("name"))
+        for m in memory.body.get("context", ())
+    ]
 
 
 def _memory(

@@ -28,6 +28,7 @@ class Ask:
     zone: str = "UTC"
     collapse: bool = True
     merge_facts: bool = True
+    rerank: bool = True
     force: Sequence[str] = ()
     recipe: Recipe = DEFAULT
 

@@ -76,7 +76,8 @@ class Recall:
         if any(p.loading for p in pools):
             reasons.append("an index is still loading; answered from the stored full-text index")
         found = Candidates(rank(pools, question, ask.recipe), names, pools, cubes)
-        found = await self._rerank(query, found, reasons)
+        if ask.rerank:
+            found = await self._rerank(query, found, reasons)
         trace.ranking = ranking = found.ranking
         hits = await self._hits(ask, question, found, trace)
         served_by = (

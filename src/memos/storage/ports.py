@@ -379,8 +379,12 @@ class CubeStore(Protocol):
         """For each raw record the up to `count` records before it in its session, oldest first."""
         ...
 
-    async def todo(self, task: str, limit: int = 100, *, attempts_below: int | None = None) -> builtins.list[Todo]:
-        """The oldest marks of a task, without those that failed as often as that or more, or whose memory was retracted."""
+    async def todo(
+        self, task: str, limit: int = 100, *, attempts_below: int | None = None, ids: Collection[str] | None = None
+    ) -> builtins.list[Todo]:
+        """The oldest marks of a task, of all memories or of these `ids`, without those that failed as often as that or more, or
+        whose memory was retracted.
+        """
         ...
 
     async def pending_vectors(self, model: str, limit: int = 256) -> builtins.list[Pending]:

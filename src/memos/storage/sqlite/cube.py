@@ -55,6 +55,7 @@ from memos.storage.sqlite.connect import (
 from memos.storage.sqlite.forks import gate
 from memos.storage.sqlite.ranked import RankedReads
 from memos.storage.sqlite.schema import CUBE_APPLICATION_ID, CUBE_MIGRATIONS
+from memos.storage.sqlite.tx import CubeSession
 from memos.storage.sqlite.writer import Writer
 from memos.storage.threads import ThreadPool, aside
 
@@ -75,7 +76,7 @@ class SqliteCube:
         self.path = path
         self.read_only = read_only
         self._opened = file_id(path)
-        self._writer = Writer(path, durability, self._opened)
+        self._writer = Writer(path, durability, self._opened, CubeSession)
         self._idle: queue.SimpleQueue[apsw.Connection] = queue.SimpleQueue()
         self._closed = False
         self._embedded_up_to: dict[str, tuple[int, int]] = {}
@@ -94,10 +95,9 @@ class SqliteCube:
         if not writable and not path.exists():
             raise StorageReadOnly(f"{path.parent} cannot be written: check its permissions or choose another folder")
         # without leave to create none is made, not even when the file is deleted just now: it would belong to nobody
-        with (
-            gate,
-            contextlib.closing(connect(path, read_only=not writable, durability=durability, create=create)) as db,
-        ):
+        with gate, contextlib.ExitStack() as undo:
+            db = connect(path, read_only=not writable, durability=durability, create=create)
+            undo.callback(db.close)
             if writable:
                 migrate(db, path, CUBE_APPLICATION_ID, CUBE_MIGRATIONS)
                 if file_size(path) <= VACUUM_LIMIT:
@@ -107,7 +107,11 @@ class SqliteCube:
                 raise StorageReadOnly(
                     f"{path} needs an upgrade to schema {SCHEMA} and cannot be written; fix its permissions"
                 )
-        return cls(path, durability=durability, read_only=not writable)
+            cube = cls(path, durability=durability, read_only=not writable)
+            if writable:  # the last connection to close a file folds its log in: one that goes on spares that
+                cube._writer.adopt(db)
+                undo.pop_all()
+            return cube
 
     # -- writes ------------------------------------------------------------------------------------------------
 
@@ -259,9 +263,11 @@ class SqliteCube:
         """For each raw record the records before it in its session, oldest first."""
         return await self._read(lambda db: reads.preceding(db, ids, count))
 
-    async def todo(self, task: str, limit: int = 100, *, attempts_below: int | None = None) -> builtins.list[Todo]:
+    async def todo(
+        self, task: str, limit: int = 100, *, attempts_below: int | None = None, ids: Collection[str] | None = None
+    ) -> builtins.list[Todo]:
         """The oldest marks of a task."""
-        return await self._read(lambda db: reads.todo(db, task, limit, attempts_below))
+        return await self._read(lambda db: reads.todo(db, task, limit, attempts_below, ids))
 
     async def pending_vectors(self, model: str, limit: int = 256) -> builtins.list[Pending]:
         """Current texts without a vector of this model, oldest first."""

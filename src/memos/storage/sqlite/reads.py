@@ -257,10 +257,20 @@ def _beside(db: apsw.Connection, columns: str, ident: bytes, count: int, *, late
 _STANDS = "NOT EXISTS(SELECT 1 FROM memories m WHERE m.id=todo.id AND m.known_to IS NULL AND m.status='retracted')"
 
 
-def todo(db: apsw.Connection, task: str, limit: int, attempts_below: int | None = None) -> list[Todo]:
-    """The oldest marks of a task that did not fail too often; those of what was taken back wait."""
-    sql = f"SELECT id, task, since, attempts, error FROM todo WHERE task=? AND attempts < ? AND {_STANDS} ORDER BY q LIMIT ?"
-    found: list[Any] = db.execute(sql, (task, 1 << 62 if attempts_below is None else attempts_below, limit)).fetchall()
+def todo(
+    db: apsw.Connection,
+    task: str,
+    limit: int,
+    attempts_below: int | None = None,
+    ids: Collection[str] | None = None,
+) -> list[Todo]:
+    """The oldest marks of a task (those of `ids` only) that did not fail too often; those of what was taken back wait."""
+    sql = f"SELECT id, task, since, attempts, error FROM todo WHERE task=? AND attempts < ? AND {_STANDS}"
+    values: list[Any] = [task, 1 << 62 if attempts_below is None else attempts_below]
+    if ids is not None:
+        sql += " AND id IN (SELECT unhex(value) FROM json_each(?))"
+        values.append(json.dumps([id_to_bytes(i).hex() for i in ids]))
+    found: list[Any] = db.execute(f"{sql} ORDER BY q LIMIT ?", (*values, limit)).fetchall()
     return [Todo(id_from_bytes(i), k, from_micros(s), a, e) for i, k, s, a, e in found]
 
 

@@ -89,6 +89,94 @@ CREATE TABLE grants(
 CREATE INDEX grants_user ON grants(user);
 """
 
+# The task queue (queue_tx.py, queue_lanes.py). States: 0 waiting, 1 in progress, 2 completed, 3 failed, 4 cancelled.
+_CONTROL_V2 = """
+CREATE TABLE tasks(
+  seq INTEGER PRIMARY KEY, -- the order within a lane
+  id BLOB NOT NULL, kind TEXT NOT NULL, user TEXT NOT NULL, lane TEXT NOT NULL, cube TEXT,
+  payload TEXT, key TEXT, caller_id TEXT, priority INTEGER NOT NULL,
+  state INTEGER NOT NULL DEFAULT 0, attempts INTEGER NOT NULL DEFAULT 0, max_attempts INTEGER NOT NULL,
+  enqueued_at INTEGER NOT NULL, available_at INTEGER NOT NULL, started_at INTEGER, finished_at INTEGER,
+  progress REAL NOT NULL DEFAULT 0, error TEXT, worker TEXT, result TEXT
+) STRICT;
+CREATE UNIQUE INDEX tasks_id ON tasks(id);
+CREATE UNIQUE INDEX tasks_key ON tasks(kind, key) WHERE key IS NOT NULL;
+CREATE INDEX tasks_lane ON tasks(lane) WHERE state<2;
+CREATE INDEX tasks_live ON tasks((state<2)) WHERE state<2; -- in order of seq
+CREATE INDEX tasks_waiting ON tasks(kind, lane, enqueued_at) WHERE state=0;
+CREATE INDEX tasks_failed ON tasks(state) WHERE state=3;
+CREATE INDEX tasks_ended ON tasks(state, kind, finished_at, enqueued_at) WHERE state IN (2,4);
+CREATE INDEX tasks_user ON tasks(user);
+CREATE INDEX tasks_cube ON tasks(cube) WHERE cube IS NOT NULL;
+CREATE INDEX tasks_caller ON tasks(caller_id) WHERE caller_id IS NOT NULL;
+
+-- How many tasks there are, kept by triggers: limits and status are asked for at every request.
+CREATE TABLE tallies(
+  user TEXT NOT NULL, kind TEXT NOT NULL, state INTEGER NOT NULL, n INTEGER NOT NULL, PRIMARY KEY(user, kind, state)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE totals(
+  kind TEXT NOT NULL, state INTEGER NOT NULL, n INTEGER NOT NULL, PRIMARY KEY(kind, state)
+) STRICT, WITHOUT ROWID;
+CREATE TRIGGER tasks_come AFTER INSERT ON tasks BEGIN
+  INSERT INTO tallies VALUES(new.user, new.kind, new.state, 1) ON CONFLICT DO UPDATE SET n=n+1;
+  INSERT INTO totals VALUES(new.kind, new.state, 1) ON CONFLICT DO UPDATE SET n=n+1;
+END;
+CREATE TRIGGER tasks_move AFTER UPDATE OF state ON tasks WHEN old.state<>new.state BEGIN
+  UPDATE tallies SET n=n-1 WHERE user=old.user AND kind=old.kind AND state=old.state;
+  UPDATE totals SET n=n-1 WHERE kind=old.kind AND state=old.state;
+  INSERT INTO tallies VALUES(new.user, new.kind, new.state, 1) ON CONFLICT DO UPDATE SET n=n+1;
+  INSERT INTO totals VALUES(new.kind, new.state, 1) ON CONFLICT DO UPDATE SET n=n+1;
+END;
+CREATE TRIGGER tasks_go AFTER DELETE ON tasks BEGIN
+  UPDATE tallies SET n=n-1 WHERE user=old.user AND kind=old.kind AND state=old.state;
+  UPDATE totals SET n=n-1 WHERE kind=old.kind AND state=old.state;
+END;
+
+-- One row per lane with live tasks, about the first of them. state: 0 ready, 1 delayed until `due`, 2 leased until `due`.
+CREATE TABLE lanes(
+  lane TEXT PRIMARY KEY, head INTEGER NOT NULL, user TEXT NOT NULL, kind TEXT NOT NULL, priority INTEGER NOT NULL,
+  state INTEGER NOT NULL, due INTEGER NOT NULL, token TEXT
+) STRICT, WITHOUT ROWID;
+CREATE INDEX lanes_due ON lanes(due) WHERE state>0;
+CREATE INDEX lanes_ready ON lanes(kind, priority, user, head) WHERE state=0;
+
+-- One row per user, kind and priority with a ready lane: when the user was last served, and the oldest head of those lanes.
+CREATE TABLE turns(
+  user TEXT NOT NULL, kind TEXT NOT NULL, priority INTEGER NOT NULL, served INTEGER NOT NULL, oldest INTEGER NOT NULL,
+  PRIMARY KEY(user, kind, priority)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX turns_next ON turns(kind, priority DESC, served, oldest);
+CREATE TABLE served(user TEXT PRIMARY KEY, at INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+CREATE INDEX served_at ON served(at);
+"""
+
+# What a process keeps of these tables in memory is true as long as `changes` says the same. Triggers count, so that no writer
+# can forget to, an older version of MemOS with the file open included. When a key was used is no change.
+_CONTROL_V3 = """
+ALTER TABLE users ADD COLUMN active INTEGER NOT NULL DEFAULT 1;
+ALTER TABLE users ADD COLUMN explicit INTEGER NOT NULL DEFAULT 0; -- made on purpose: stays when the last cube is gone
+
+CREATE TABLE api_keys(
+  id TEXT PRIMARY KEY, hash BLOB NOT NULL UNIQUE, prefix TEXT NOT NULL, user TEXT NOT NULL, scopes TEXT NOT NULL,
+  description TEXT NOT NULL, created_at INTEGER NOT NULL, created_by TEXT NOT NULL,
+  expires_at INTEGER, revoked_at INTEGER, last_used_at INTEGER
+) STRICT, WITHOUT ROWID;
+CREATE INDEX api_keys_user ON api_keys(user);
+CREATE INDEX api_keys_prefix ON api_keys(prefix);
+
+CREATE TABLE audit(
+  n INTEGER PRIMARY KEY AUTOINCREMENT, at INTEGER NOT NULL, actor TEXT NOT NULL, action TEXT NOT NULL, object TEXT NOT NULL,
+  user TEXT NOT NULL, detail TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE changes(one INTEGER PRIMARY KEY CHECK(one = 1), n INTEGER NOT NULL) STRICT;
+INSERT INTO changes VALUES(1, 0);
+"""
+_COUNTED = {
+    "users": "UPDATE", "cubes": "UPDATE", "grants": "UPDATE",
+    "api_keys": "UPDATE OF hash, prefix, user, scopes, description, expires_at, revoked_at",
+}  # fmt: skip
+
 
 def _cube_v1(db: apsw.Connection) -> None:
     db.execute(_CUBE_V1)
@@ -98,5 +186,19 @@ def _control_v1(db: apsw.Connection) -> None:
     db.execute(_CONTROL_V1)
 
 
+def _control_v2(db: apsw.Connection) -> None:
+    db.execute(_CONTROL_V2)
+
+
+def _control_v3(db: apsw.Connection) -> None:
+    db.execute(_CONTROL_V3)
+    for table, update in _COUNTED.items():
+        for event in ("INSERT", "DELETE", update):
+            db.execute(
+                f"CREATE TRIGGER {table}_{event.split()[0].lower()} AFTER {event} ON {table} "
+                "BEGIN UPDATE changes SET n = n + 1; END"
+            )
+
+
 CUBE_MIGRATIONS: tuple[Migration, ...] = (_cube_v1,)
-CONTROL_MIGRATIONS: tuple[Migration, ...] = (_control_v1,)
+CONTROL_MIGRATIONS: tuple[Migration, ...] = (_control_v1, _control_v2, _control_v3)

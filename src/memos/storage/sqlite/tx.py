@@ -264,11 +264,29 @@ class SqliteTx:
         return found if found else None
 
 
-def clock(db: apsw.Connection, after: int = 0) -> int:
-    """The change's time in µs: now, but never before what is already recorded (clocks of machines go back)."""
-    memory = db.execute("SELECT known_from FROM memories ORDER BY n DESC LIMIT 1").get or 0
-    edge = db.execute("SELECT known_from FROM edges ORDER BY e DESC LIMIT 1").get or 0
-    return max(to_micros(utcnow()), memory + 1, edge + 1, after + 1)
+class CubeSession:
+    """What the changes of one connection to a cube have in common: the dictionary of its words."""
+
+    def __init__(self, db: apsw.Connection) -> None:
+        self._db = db
+        self._terms = TermDictionary(db)
+
+    def prepare(self, changes: Sequence[Change]) -> None:
+        """Nothing: all changes are alike."""
+
+    def clock(self, after: int) -> int:
+        """The change's time in µs: now, but never before what is already recorded (clocks of machines go back)."""
+        memory = self._db.execute("SELECT known_from FROM memories ORDER BY n DESC LIMIT 1").get or 0
+        edge = self._db.execute("SELECT known_from FROM edges ORDER BY e DESC LIMIT 1").get or 0
+        return max(to_micros(utcnow()), memory + 1, edge + 1, after + 1)
+
+    def begin(self, now_us: int, change: Change) -> SqliteTx:
+        """The transaction as one change sees it."""
+        return SqliteTx(self._db, self._terms, now_us, change)
+
+    def forget(self) -> None:
+        """Drop the cached numbers of words."""
+        self._terms.forget()
 
 
 def _check_characters(id: str, values: Iterable[object]) -> None:

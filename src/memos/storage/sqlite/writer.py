@@ -1,62 +1,90 @@
-"""The one writer of an open cube file: a thread that takes all waiting changes, runs each in a savepoint of one
-transaction, commits once, and only then answers (group commit). Guards law 2: answered means on disk, in the file
-that lies at the path.
+"""The one writer of an open file: takes all waiting changes, runs each in one transaction, commits once, and only then
+answers (group commit). Guards law 2: answered means on disk, in the file
+that lies at the path. What a change is given to work with is made by the file's `Session`.
 """
 
 from __future__ import annotations
 
-import contextlib
-import queue
 import threading
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import apsw
 
 from memos.errors import StorageError
-from memos.storage.ports import Change, Durability
+from memos.storage.ports import Durability
 from memos.storage.sqlite.connect import FileId, check_same, connect, typed, typed_errors
 from memos.storage.sqlite.forks import gate
-from memos.storage.sqlite.terms import TermDictionary
-from memos.storage.sqlite.tx import SqliteTx, clock
+from memos.storage.threads import ThreadPool
 
 MAX_GROUP = 512
-IDLE_SECONDS = 5.0
-
+_threads = ThreadPool(16, "memos-write")  # of all files: a thousand cubes need no thousand threads
 
 _FATAL = (apsw.FullError, apsw.IOError, apsw.CorruptError, apsw.ReadOnlyError)  # SQLite may have rolled back on its own
+
+
+class Session(Protocol):
+    """What the changes of one connection have in common. Used by the writer thread alone."""
+
+    def prepare(self, labels: Sequence[Any]) -> None:
+        """Called before the transaction of a group of changes, with the label of each."""
+
+    def clock(self, after: int) -> int:
+        """The time of the next change, µs; `after` is that of the last one."""
+        ...
+
+    def begin(self, now_us: int, label: Any) -> Any:
+        """What a change of this label is given."""
+        ...
+
+    def forget(self) -> None:
+        """Drop every cache: another process wrote, or a transaction was rolled back."""
 
 
 @dataclass(slots=True)
 class _Job:
     fn: Callable[[Any], Any]
-    change: Change | None  # None: fn gets the bare connection, outside any transaction
+    label: Any  # None: fn gets the bare connection, outside any transaction
     future: Future[Any]
 
 
 class Writer:
-    """Serialises the changes of one cube file. The thread starts with the first change and ends when idle."""
+    """Serialises the changes of one file, in whatever thread is free. Its connection opens with the first change."""
 
-    def __init__(self, path: Path, durability: Durability, opened: FileId | None = None) -> None:
+    def __init__(
+        self,
+        path: Path,
+        durability: Durability,
+        opened: FileId | None,
+        session: Callable[[apsw.Connection], Session],
+    ) -> None:
         self._path = path
+        self._make_session = session
         self._durability: Durability = durability
         self._opened = opened
-        self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()  # None wakes the thread so that it can end
-        self._lock = threading.Lock()
-        self._thread: threading.Thread | None = None
+        self._jobs: deque[_Job] = deque()
+        self._lock = threading.Condition()
+        self._serving = False  # whether a thread has this writer, or one was asked for
         self._closed = False
         self._db: apsw.Connection | None = None
-        self._terms: TermDictionary | None = None
+        self._session: Session | None = None
         self._data_version = -1
         self._last_us = 0
         self.commits = 0
 
-    def submit(self, fn: Callable[[SqliteTx], Any], change: Change) -> Future[Any]:
-        """Queue a change; the future resolves after the commit that holds it, or with the error that kept it out."""
-        return self._put(_Job(fn, change, Future()))
+    def adopt(self, db: apsw.Connection) -> None:
+        """Take over an open connection to the file, before the first change."""
+        self._db, self._session = db, self._make_session(db)
+
+    def submit(self, fn: Callable[[Any], Any], label: Any) -> Future[Any]:
+        """Queue a change, with what the session makes of its label; the future resolves after the commit that holds it, or
+        with the error that kept it out.
+        """
+        return self._put(_Job(fn, label, Future()))
 
     def submit_bare(self, fn: Callable[[apsw.Connection], Any]) -> Future[Any]:
         """Queue work on the connection itself, outside any transaction (checkpoint, vacuum, backup)."""
@@ -65,21 +93,19 @@ class Writer:
     def _put(self, job: _Job) -> Future[Any]:
         with self._lock:
             if self._closed:
-                raise StorageError(f"{self._path} is closed; open the cube again")
-            self._jobs.put(job)
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._serve, name=f"memos-writer-{self._path.name}", daemon=True)
-                self._thread.start()
+                raise StorageError(f"{self._path} is closed; open it again")
+            self._jobs.append(job)
+            ask, self._serving = not self._serving, True
+        if ask:
+            self._ask_for_a_thread()
         return job.future
 
     def close(self) -> None:
         """Finish what is queued, fold the log into the file and close."""
         with self._lock:
             self._closed = True
-            thread = self._thread
-            self._jobs.put(None)
-        if thread is not None:
-            thread.join()
+            while self._serving:
+                self._lock.wait()
         with gate:
             self.let_go()
 
@@ -89,24 +115,24 @@ class Writer:
             self._db.close()
             self._db = None
 
+    def _ask_for_a_thread(self) -> None:
+        try:
+            _threads.submit(self._serve)
+        except RuntimeError:  # the interpreter is ending and starts no thread any more
+            self._serve()
+
     def _serve(self) -> None:
-        while True:
-            try:
-                waiting = [self._jobs.get(timeout=IDLE_SECONDS)]
-            except queue.Empty:
-                waiting = []
-            with contextlib.suppress(queue.Empty):
-                while waiting and len(waiting) < MAX_GROUP:
-                    waiting.append(self._jobs.get_nowait())
-            jobs = [j for j in waiting if j is not None and j.future.set_running_or_notify_cancel()]
-            if jobs:
-                self._work(jobs)
-                if not self._closed:
-                    continue
-            with self._lock:
-                if self._jobs.empty():
-                    self._thread = None
-                    return
+        """Commit one group, then stand in line again: other files have their turn in between."""
+        with self._lock:
+            taken = [self._jobs.popleft() for _ in range(min(len(self._jobs), MAX_GROUP))]
+        jobs = [job for job in taken if job.future.set_running_or_notify_cancel()]
+        if jobs:
+            self._work(jobs)
+        with self._lock:
+            more = self._serving = bool(self._jobs)
+            self._lock.notify_all()
+        if more:
+            self._ask_for_a_thread()
 
     def _work(self, jobs: list[_Job]) -> None:
         try:
@@ -114,7 +140,7 @@ class Writer:
                 db = self._connection()
                 group: list[_Job] = []
                 for job in jobs:
-                    if job.change is not None:
+                    if job.label is not None:
                         group.append(job)
                         continue
                     self._commit_group(db, group)
@@ -130,7 +156,7 @@ class Writer:
         if self._db is None:
             check_same(self._path, self._opened)  # the log of a replaced file must not meet the new one
             self._db = connect(self._path, durability=self._durability, create=False)
-            self._terms = TermDictionary(self._db)
+            self._session = self._make_session(self._db)
         return self._db
 
     def _bare(self, db: apsw.Connection, job: _Job) -> None:
@@ -145,57 +171,57 @@ class Writer:
     def _commit_group(self, db: apsw.Connection, group: list[_Job]) -> None:
         if not group:
             return
-        assert self._terms is not None
+        assert self._session is not None
+        session = self._session
+        session.prepare([job.label for job in group])
         db.execute("BEGIN IMMEDIATE")
         try:
             check_same(self._path, self._opened)
             version = db.execute("PRAGMA data_version").get
             if version != self._data_version:  # another process wrote: its terms and deletions are unknown here
-                self._terms.forget()
+                session.forget()
                 self._data_version = version
-            now = self._time_of(db, group)
+            now = self._time_of(session, group)
             try:
-                done = [(job, self._run(db, job, now + i)) for i, job in enumerate(group)]
+                done = [(job, job.fn(session.begin(now + i, job.label))) for i, job in enumerate(group)]
             except _FATAL:
                 raise
             except BaseException:  # one change is bad: start again, each in a savepoint, so that only it fails
-                self._terms.forget()
+                session.forget()
                 db.execute("ROLLBACK")
                 db.execute("BEGIN IMMEDIATE")
-                done = self._run_apart(db, group, self._time_of(db, group))  # others may have written in between
+                again = self._time_of(session, group)  # others may have written in between
+                done = self._run_apart(db, session, group, again)
             db.execute("COMMIT")
             self.commits += 1
             check_same(self._path, self._opened)  # what went into a file that was deleted meanwhile is not acknowledged
         except BaseException:
-            self._terms.forget()
+            session.forget()
             if not db.get_autocommit():
                 db.execute("ROLLBACK")
             raise
         for job, result in done:
             job.future.set_result(result)
 
-    def _time_of(self, db: apsw.Connection, group: list[_Job]) -> int:
+    def _time_of(self, session: Session, group: list[_Job]) -> int:
         """The time of a group's first change, in µs; each has one of its own."""
-        now = clock(db, self._last_us)
+        now = session.clock(self._last_us)
         self._last_us = now + len(group) - 1
         return now
 
-    def _run(self, db: apsw.Connection, job: _Job, now_us: int) -> Any:
-        assert self._terms is not None and job.change is not None
-        return job.fn(SqliteTx(db, self._terms, now_us, job.change))
-
-    def _run_apart(self, db: apsw.Connection, group: list[_Job], now_us: int) -> list[tuple[_Job, Any]]:
-        assert self._terms is not None
+    def _run_apart(
+        self, db: apsw.Connection, session: Session, group: list[_Job], now_us: int
+    ) -> list[tuple[_Job, Any]]:
         done = []
         for i, job in enumerate(group):
             db.execute("SAVEPOINT one")
             try:
-                result = self._run(db, job, now_us + i)
+                result = job.fn(session.begin(now_us + i, job.label))
             except _FATAL:
                 raise
             except BaseException as e:
                 db.execute("ROLLBACK TO one; RELEASE one")
-                self._terms.forget()
+                session.forget()
                 job.future.set_exception(typed(self._path, e))
             else:
                 db.execute("RELEASE one")

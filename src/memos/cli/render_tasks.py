@@ -1,0 +1,55 @@
+"""How background tasks look in a terminal."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+
+from rich.table import Table
+
+from memos.cli.render import pairs, safe, table, when
+from memos.storage.tasks import KindStats, Task
+
+
+def tasks(found: Sequence[Task]) -> Table | str:
+    """A table of tasks."""
+    if not found:
+        return "no tasks"
+    rows = [
+        (t.id, t.kind, t.state.value, t.user, t.cube or "", f"{t.attempts}/{t.max_attempts}", when(t.enqueued_at), t.error or "")
+        for t in found
+    ]
+    return table(("id", "kind", "state", "user", "cube", "attempts", "since", "reason"), rows)
+
+
+def task(found: Task) -> Table:
+    """One task, whole."""
+    return pairs(
+        (
+            ("id", found.id),
+            ("kind", found.kind),
+            ("state", f"{found.state.value} ({found.progress:.0%})"),
+            ("user", found.user),
+            ("cube", found.cube or "none"),
+            ("task id of the caller", found.caller_id or "none"),
+            ("attempts", f"{found.attempts} of {found.max_attempts}"),
+            ("enqueued", when(found.enqueued_at)),
+            ("next attempt", when(found.available_at)),
+            ("finished", when(found.finished_at) if found.finished_at else "not yet"),
+            ("worker", found.worker or "none"),
+            ("reason", safe(found.error or "none")),
+            ("payload", json.dumps(dict(found.payload))),
+            ("result", json.dumps(dict(found.result))),
+        )
+    )
+
+
+def stats(found: Mapping[str, KindStats]) -> Table | str:
+    """A line for each kind of work."""
+    if not found:
+        return "nothing was ever queued"
+    rows = [
+        (kind, s.waiting, s.in_progress, s.failed, f"{s.oldest_seconds:.0f} s", s.per_minute, f"{s.latency_p50:.2f} / {s.latency_p95:.2f} s")
+        for kind, s in sorted(found.items())
+    ]
+    return table(("kind", "waiting", "in progress", "failed", "oldest", "done / minute", "latency p50 / p95"), rows)

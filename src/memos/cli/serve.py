@@ -1,0 +1,59 @@
+"""`memos serve`: the HTTP server over the data folder."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any
+
+import typer
+
+from memos.cli.state import state_of
+from memos.errors import Unavailable
+
+
+def serve(
+    ctx: typer.Context,
+    host: Annotated[
+        str | None, typer.Option(help="Address to listen at (default: 127.0.0.1).", show_default=False)
+    ] = None,
+    port: Annotated[
+        int | None, typer.Option(help="Port; 0 takes a free one (default: 8000).", show_default=False)
+    ] = None,
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            help="Task workers in this process; 0 for none (`memos worker` runs them elsewhere).", show_default=False
+        ),
+    ] = None,
+    auth: Annotated[
+        str | None,
+        typer.Option(help="auto: keys are needed once one exists, and off loopback; on; off.", show_default=False),
+    ] = None,
+    log_level: Annotated[
+        str | None,
+        typer.Option("--log-level", help="debug, info, warning or error (default: info).", show_default=False),
+    ] = None,
+) -> None:
+    """Serve the memories over HTTP until told to end. Whatever MEMOS_SERVER_… can set is shown by `memos config`."""
+    try:
+        from memos.server.options import ServerOptions
+        from memos.server.run import serve as run
+    except ImportError as error:
+        raise Unavailable(
+            f"the server needs a package that is not installed ({error.name}): pip install 'memos[server]'"
+        ) from None
+    from memos.system import AsyncMemOS
+
+    state = state_of(ctx)
+    options = ServerOptions.load(host=host, port=port, auth=auth, log_level=log_level)
+    given: dict[str, Any] = {} if workers is None else {"workers": workers}
+    settings = state.settings(**given)
+
+    def ready(url: str, keys: bool) -> None:
+        if state.json:
+            line = json.dumps({"url": url, "home": str(settings.home), "keys": keys}, ensure_ascii=False)
+        else:
+            line = f"memos: serving {settings.home} at {url} ({'API keys are needed' if keys else 'no keys needed'})"
+        print(line, flush=True)
+
+    run(lambda: AsyncMemOS(settings=settings), options, ready)

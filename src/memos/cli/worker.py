@@ -1,0 +1,61 @@
+"""`memos worker`: a process that does background work for every other process on the same data folder or Redis queue."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from dataclasses import replace
+from typing import Annotated
+
+import typer
+
+from memos.cli.state import state_of
+from memos.settings import Settings
+
+
+def worker(
+    ctx: typer.Context,
+    slots: Annotated[int, typer.Option(help="Jobs at a time in this process.", min=1, max=64)] = 2,
+    drain: Annotated[bool, typer.Option("--drain", help="Leave when nothing is left to do.")] = False,
+) -> None:
+    """Do background work (facts, vectors) until stopped. Any number of workers may run; SIGTERM ends one gracefully."""
+    state = state_of(ctx)
+    settings = replace(state.settings(), workers=slots, background=True)
+    left = asyncio.run(_work(settings, drain))
+    if drain:
+        state.answer({"failed": left}, lambda out: out.print("nothing left to do" if not left else f"{left} tasks failed"))
+        raise typer.Exit(1 if left else 0)
+
+
+async def _work(settings: Settings, drain: bool) -> int:
+    """Work until a signal comes, or (`drain`) until nothing is live. Returns how many tasks have failed for good."""
+    from memos.storage.tasks import TaskState
+    from memos.system import AsyncMemOS
+
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        try:
+            loop.add_signal_handler(number, stop.set)
+        except NotImplementedError:  # Windows: Ctrl+C raises KeyboardInterrupt
+            break
+    async with AsyncMemOS(settings=settings) as memos:
+        await memos.start()
+        typer.echo(f"memos worker: {settings.workers} slots on {_place(settings)}", err=True)
+        if not drain:
+            await stop.wait()
+            return 0
+        while not stop.is_set() and await memos.tasks.busy():
+            await asyncio.sleep(0.1)
+        counts = await memos.tasks.counts()
+        return counts[TaskState.FAILED]
+
+
+def _place(settings: Settings) -> str:
+    if settings.queue == "sqlite":
+        return str(settings.home)
+    if "@" in settings.queue:
+        return settings.queue.split("://")[0] + "://…@" + settings.queue.rsplit("@", 1)[1]
+    return settings.queue
+
+

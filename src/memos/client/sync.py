@@ -1,0 +1,73 @@
+"""`Client`: the synchronous face of `AsyncClient`. Every verb is the asynchronous one, run by `memos.engine`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from memos.client.client import AsyncClient
+from memos.engine import Face, Stream, Verb
+
+
+class Client(Face):
+    """A MemOS server; see `AsyncClient` for the parameters and every verb. Safe to use from many threads.
+
+    What iterates there iterates here: `for memory in client.iterate(user="alice")`.
+    """
+
+    _system: AsyncClient
+
+    def __init__(self, base_url: str | None = None, api_key: str | None = None, **options: Any) -> None:
+        super().__init__(AsyncClient(base_url, api_key, **options))
+
+    add = Verb(AsyncClient.add)
+    update = Verb(AsyncClient.update)
+    delete = Verb(AsyncClient.delete)
+    undo = Verb(AsyncClient.undo)
+    search = Verb(AsyncClient.search)
+    explain = Verb(AsyncClient.explain)
+    get = Verb(AsyncClient.get)
+    get_many = Verb(AsyncClient.get_many)
+    list = Verb(AsyncClient.list)
+    iterate = Stream(AsyncClient.iterate)
+    count = Verb(AsyncClient.count)
+    history = Verb(AsyncClient.history)
+    neighbors = Verb(AsyncClient.neighbors)
+
+    create_cube = Verb(AsyncClient.create_cube)
+    open_cube = Verb(AsyncClient.open_cube)
+    list_cubes = Verb(AsyncClient.list_cubes)
+    delete_cube = Verb(AsyncClient.delete_cube)
+    share = Verb(AsyncClient.share)
+    stats = Verb(AsyncClient.stats)
+    flush = Verb(AsyncClient.flush)
+    export_cube = Verb(AsyncClient.export_cube)
+    import_cube = Verb(AsyncClient.import_cube)
+
+    get_task = Verb(AsyncClient.get_task)
+    list_tasks = Verb(AsyncClient.list_tasks)
+    iterate_tasks = Stream(AsyncClient.iterate_tasks)
+    wait_task = Verb(AsyncClient.wait_task)
+    follow_task = Stream(AsyncClient.follow_task)
+    retry_task = Verb(AsyncClient.retry_task)
+    cancel_task = Verb(AsyncClient.cancel_task)
+    task_stats = Verb(AsyncClient.task_stats)
+
+    me = Verb(AsyncClient.me)
+    create_user = Verb(AsyncClient.create_user)
+    get_user = Verb(AsyncClient.get_user)
+    list_users = Verb(AsyncClient.list_users)
+    set_active = Verb(AsyncClient.set_active)
+    delete_user = Verb(AsyncClient.delete_user)
+    create_key = Verb(AsyncClient.create_key)
+    list_keys = Verb(AsyncClient.list_keys)
+    revoke_key = Verb(AsyncClient.revoke_key)
+    audit = Verb(AsyncClient.audit)
+    iterate_audit = Stream(AsyncClient.iterate_audit)
+
+    @property
+    def base_url(self) -> str:
+        """The address of the server, without a slash at the end."""
+        return self._system.base_url
+
+    def __repr__(self) -> str:
+        return f"Client({self.base_url!r})"

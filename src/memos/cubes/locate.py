@@ -1,0 +1,38 @@
+"""Which cube holds a memory, for callers that know an id only. Each cube is asked alone, and only those given (law 4)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Sequence
+
+import structlog
+
+from memos.errors import StorageError
+from memos.storage.ports import CubeInfo
+from memos.storage.sqlite.probe import held
+from memos.storage.sqlite.registry import SqliteRegistry
+
+log = structlog.get_logger(__name__)
+
+
+async def find_homes(registry: SqliteRegistry, ids: Sequence[str], cubes: Iterable[CubeInfo]) -> dict[str, str]:
+    """The name of the cube that holds each id; ids that none of the cubes holds are left out.
+
+    Costs a fraction of a millisecond per cube, in a thread.
+    """
+    return await asyncio.to_thread(_ask_all, registry, ids, list(cubes))
+
+
+def _ask_all(registry: SqliteRegistry, ids: Sequence[str], cubes: Sequence[CubeInfo]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    left = {id.lower(): id for id in ids}
+    for cube in cubes:
+        if not left:
+            break
+        try:
+            here = held(registry.path(cube), left)
+        except StorageError as e:  # one damaged cube must not hide the others
+            log.warning("cube_not_asked", cube=cube.name, error=e.code)
+            continue
+        found |= {left.pop(id): cube.name for id in here}
+    return found

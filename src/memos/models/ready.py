@@ -1,0 +1,23 @@
+"""Whether an embedder could work now, found out without asking it anything."""
+
+from __future__ import annotations
+
+from memos.errors import ModelError
+from memos.models.bundled import MINILM, BundledEmbedder
+from memos.models.cache import CachedEmbedder
+from memos.models.embed import Embedder
+from memos.models.remote import RemoteEmbedder
+from memos.models.resilience import CircuitState
+
+
+def why_not_ready(embedder: Embedder) -> str | None:
+    """What keeps an embedder from working, as far as that can be seen from outside; None for nothing."""
+    inner = embedder.inner if isinstance(embedder, CachedEmbedder) else embedder
+    if isinstance(inner, RemoteEmbedder) and inner.circuit is CircuitState.OPEN:
+        return f"{inner.model_id} failed several times in a row and is left alone for a while"
+    if isinstance(inner, BundledEmbedder):
+        try:
+            MINILM.locate()
+        except ModelError as error:
+            return str(error)
+    return None

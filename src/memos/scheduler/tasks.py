@@ -1,0 +1,92 @@
+"""`Tasks`: what a caller can see and do of the background work: look up, wait, follow, retry and cancel."""
+
+from __future__ import annotations
+
+import asyncio
+import builtins
+import time
+from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
+
+from memos.errors import NotFound
+from memos.memory.time import utcnow
+from memos.storage.tasks import LIVE, KindStats, Task, TaskPage, TaskQuery, TaskQueue, TaskState
+
+POLL, POLL_CAP = 0.02, 0.25
+
+
+class Tasks:
+    """The tasks of a system. `queue` gives the queue of the running system."""
+
+    def __init__(self, queue: Callable[[], TaskQueue]) -> None:
+        self._queue = queue
+
+    async def get(self, id: str) -> Task:
+        """A task by its id. Raises NotFound; finished ones are kept for seven days."""
+        found = await self._queue().get([id])
+        if not found:
+            raise NotFound(f"task {id} does not exist; finished tasks are kept for seven days")
+        return found[0]
+
+    async def find(self, query: TaskQuery = TaskQuery(), *, limit: int = 100, cursor: str | None = None) -> TaskPage:
+        """Tasks, newest first, a page at a time."""
+        return await self._queue().find(query, limit=limit, cursor=cursor)
+
+    async def counts(self, query: TaskQuery = TaskQuery()) -> Mapping[TaskState, int]:
+        """How many tasks there are in each state."""
+        return await self._queue().counts(query)
+
+    async def stats(self) -> Mapping[str, KindStats]:
+        """Depth, age of the oldest, throughput and latency, by kind."""
+        return await self._queue().stats()
+
+    async def retry(self, query: TaskQuery = TaskQuery(), ids: Collection[str] | None = None) -> int:
+        """Have failed tasks tried again; returns how many."""
+        return await self._queue().retry(query, ids)
+
+    async def cancel(self, query: TaskQuery = TaskQuery(), ids: Collection[str] | None = None) -> int:
+        """Take tasks out that wait or failed; returns how many. What was stored stays stored."""
+        return await self._queue().cancel(query, ids)
+
+    async def wait(self, which: TaskQuery | Sequence[str], timeout: float = 120.0) -> bool:  # noqa: ASYNC109
+        """Wait until none of the tasks is live; False when that took longer than `timeout` seconds."""
+        until, pause = time.monotonic() + timeout, POLL
+        while await self._live(which):
+            left = until - time.monotonic()
+            if left <= 0:
+                return False
+            await asyncio.sleep(min(pause, left))
+            pause = min(pause * 1.5, POLL_CAP)
+        return True
+
+    async def follow(self, which: TaskQuery | Sequence[str], pause: float = POLL_CAP) -> AsyncGenerator[Task, None]:
+        """Tasks as they change, beginning with how they are; ends when none is live."""
+        known: dict[str, Task] = {}
+        while True:
+            tasks = await self._tasks(which, known)
+            for task in tasks:
+                if known.get(task.id) != task:
+                    known[task.id] = task
+                    yield task
+            if not any(task.state in LIVE for task in tasks):
+                return
+            await asyncio.sleep(pause)
+
+    async def busy(self) -> bool:
+        """Whether any task could be worked on now or is; those that wait for a later time do not count."""
+        now = utcnow()
+        page = await self._queue().find(TaskQuery(states=LIVE), limit=200)
+        return any(task.state is TaskState.IN_PROGRESS or task.available_at <= now for task in page.items)
+
+    async def _live(self, which: TaskQuery | Sequence[str]) -> bool:
+        if isinstance(which, TaskQuery):
+            counts = await self._queue().counts(which)
+            return any(counts[state] for state in LIVE)
+        return any(task.state in LIVE for task in await self._queue().get(which))
+
+    async def _tasks(self, which: TaskQuery | Sequence[str], known: Mapping[str, Task]) -> builtins.list[Task]:
+        if not isinstance(which, TaskQuery):
+            return await self._queue().get(which)
+        page = await self._queue().find(which, limit=1000)
+        listed = {task.id for task in page.items}
+        left = [id for id, task in known.items() if task.state in LIVE and id not in listed]  # no longer matching
+        return [*page.items, *(await self._queue().get(left) if left else [])]

@@ -1,0 +1,65 @@
+"""Who sent a request: finds the caller of the API key, and refuses what came without one where keys are needed."""
+
+from __future__ import annotations
+
+from memos.errors import InvalidInput, MemosError, Unauthorized
+from memos.server.caller import ACT, ADMIN, NEEDED, OPEN, READ, WRITE, Caller, secret_of
+from memos.server.errors import refusal
+from memos.server.limits import RateLimit
+from memos.server.options import ServerOptions
+from memos.server.wire import CALLER, App, Receive, Scope, Send, answer, header
+from memos.system import AsyncMemOS
+
+PUBLIC = frozenset({"/health", "/ready", "/docs", "/openapi.json"})
+
+
+class Authenticated:
+    """ASGI middleware: sets the caller of a request, counts it against the caller's rate, refuses what has no good key (401)."""
+
+    def __init__(self, app: App, memos: AsyncMemOS, options: ServerOptions, rate: RateLimit) -> None:
+        self._app, self._memos, self._options, self._rate = app, memos, options, rate
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one request."""
+        if scope["type"] != "http":
+            return await self._app(scope, receive, send)
+        public = scope["path"] in PUBLIC
+        address = f"address {(scope.get('client') or ('?',))[0]}"
+        try:
+            try:
+                caller = await self._caller(scope)
+            except (Unauthorized, InvalidInput):
+                if not public:
+                    self._rate.take(scope, address)
+                    raise
+                caller = None  # and so sees what anybody may see
+            if caller is not None:
+                scope[CALLER] = caller
+                if not public:
+                    self._rate.take(scope, f"key {caller.key_id}" if caller.key_id else address)
+        except MemosError as error:
+            return await answer(scope, receive, send, refusal(error))
+        return await self._app(scope, receive, send)
+
+    async def _caller(self, scope: Scope) -> Caller:
+        if not await needs_keys(self._memos, self._options):
+            return OPEN
+        sent = header(scope, b"authorization")
+        if not sent:
+            raise Unauthorized(NEEDED)
+        key = await self._memos.accounts.check_key(secret_of(sent))
+        return Caller(key.user, widened(key.scopes), key.id)
+
+
+async def needs_keys(memos: AsyncMemOS, options: ServerOptions) -> bool:
+    """Whether requests need a key: always, never, or (auto) off loopback and as soon as there is one."""
+    if options.auth == "auto":
+        return not options.loopback or await memos.accounts.has_keys()
+    return options.auth == "on"
+
+
+def widened(scopes: frozenset[str]) -> frozenset[str]:
+    """Scopes with those they imply: `act` implies read and write, `admin` everything."""
+    if ADMIN in scopes:
+        return scopes | {READ, WRITE, ACT}
+    return scopes | {READ, WRITE} if ACT in scopes else scopes

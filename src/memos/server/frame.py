@@ -1,0 +1,27 @@
+"""What one application holds beside its memory system: options, metrics, open streams, the last look at its health."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from fastapi import Request
+
+from memos.server.looks import Looks
+from memos.server.metrics import Metrics
+from memos.server.options import ServerOptions
+from memos.server.sse import Streams
+
+
+class Frame:
+    """One per application, at `app.state.frame`."""
+
+    def __init__(self, options: ServerOptions) -> None:
+        self.options = options
+        self.metrics = Metrics()
+        self.streams = Streams(options.streams, self.metrics.streams)
+        self.looks = Looks()
+
+
+def frame_of(request: Request) -> Frame:
+    """The frame of the application that a request came to."""
+    return cast("Frame", request.app.state.frame)

@@ -1,0 +1,117 @@
+"""Routes that move whole cubes: an archive out, an archive in. Archives pass through a file, never through memory."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import shutil
+import tempfile
+from pathlib import Path
+from urllib.parse import quote
+
+from fastapi import APIRouter, Request, Response
+from starlette.responses import FileResponse
+from starlette.types import Receive, Scope, Send
+
+from memos.cubes.archive import Report
+from memos.errors import InvalidInput
+from memos.server.app import Core
+from memos.server.caller import WRITE
+from memos.server.errors import Refused
+from memos.server.native.answers import reply
+from memos.server.native.cubes import existing, taken_or
+from memos.server.native.fields import PathCube
+from memos.server.native.problems import reads, writes
+from memos.server.native.scope import ActingDep
+from memos.server.native.slashes import SlashRoute
+
+router = APIRouter(prefix="/v1/cubes", tags=["Cubes"], route_class=SlashRoute)
+
+MEDIA_TYPE = "application/octet-stream"
+_BINARY = {"schema": {"type": "string", "format": "binary"}}
+_CHUNK = 1 << 20
+
+
+class _OneTimeFile(FileResponse):
+    """A file that is removed, with its folder, however its sending ends."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send the file."""
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            await asyncio.to_thread(shutil.rmtree, Path(self.path).parent, ignore_errors=True)
+
+
+@router.get(
+    "/{name}/archive",
+    operation_id="export_cube",
+    summary="Download a cube",
+    response_class=Response,
+    responses={
+        200: {
+            "description": "The archive.",
+            "content": {MEDIA_TYPE: _BINARY},
+            "headers": {
+                "Repr-Digest": {"schema": {"type": "string"}, "description": "Its SHA-256: `sha-256=:base64:`."}
+            },
+        },
+        **reads(507),
+    },
+)
+async def download(memos: Core, acting: ActingDep, name: PathCube) -> Response:
+    """The cube as it is at this moment, in one portable, checksummed file: all versions, edges, vectors and keys."""
+    user = acting.user()
+    await existing(memos, name, user)
+    folder = Path(await asyncio.to_thread(tempfile.mkdtemp, prefix="memos-"))
+    try:
+        report = await memos.export_cube(folder / "archive.cube", user=user, cube=name)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    digest = base64.b64encode(bytes.fromhex(report.sha256)).decode()
+    return _OneTimeFile(
+        folder / "archive.cube",
+        media_type=MEDIA_TYPE,
+        headers={
+            "Repr-Digest": f"sha-256=:{digest}:",
+            "Content-Disposition": f"attachment; filename*=UTF-8''{quote(name, safe='')}.cube",
+        },
+    )
+
+
+@router.put(
+    "/{name}/archive",
+    operation_id="import_cube",
+    summary="Upload a cube",
+    status_code=201,
+    response_model=Report,
+    responses=writes(),
+    openapi_extra={"requestBody": {"required": True, "content": {MEDIA_TYPE: _BINARY}}},
+)
+async def upload(request: Request, memos: Core, acting: ActingDep, name: PathCube) -> Response:
+    """Makes a new cube of an archive. All of it is checked first: a damaged or hostile one makes nothing (400)."""
+    user = acting.user(WRITE)
+    sent = request.headers.get("content-type", MEDIA_TYPE).partition(";")[0].strip().lower()
+    if sent != MEDIA_TYPE:
+        raise Refused(415, "wrong_type", f"an archive is sent as {MEDIA_TYPE}, not {sent!r:.60}")
+    folder = Path(await asyncio.to_thread(tempfile.mkdtemp, prefix="memos-"))
+    try:
+        await _receive(request, folder / "archive.cube")
+        return reply(await memos.import_cube(folder / "archive.cube", name, user=user), 201)
+    except InvalidInput as e:
+        raise taken_or(e) from e
+    finally:
+        await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+
+
+async def _receive(request: Request, path: Path) -> None:
+    """Write the body of a request to a file."""
+    with path.open("xb") as file:
+        waiting = bytearray()
+        async for part in request.stream():
+            waiting += part
+            if len(waiting) >= _CHUNK:
+                await asyncio.to_thread(file.write, waiting)
+                waiting = bytearray()
+        await asyncio.to_thread(file.write, waiting)

@@ -1,0 +1,51 @@
+"""`ETag` and `If-Match`: a change that is made only while a memory has the version its author saw."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated
+
+from fastapi import Header
+
+from memos.errors import InvalidInput
+from memos.memory.model import Memory
+from memos.server.errors import Refused
+from memos.system import AsyncMemOS
+
+IfMatch = Annotated[
+    str | None,
+    Header(
+        description='Make the change only at this version of the memory: its `ETag`, such as `"3"`, or `*`.',
+        pattern=r'^(\*|"[1-9][0-9]{0,8}")$',
+    ),
+]
+_VERSION = re.compile(r'(?:W/)?"?([1-9][0-9]{0,17})"?')
+
+
+def etag(memory: Memory) -> dict[str, str]:
+    """The header that names a memory's version."""
+    return {"ETag": f'"{memory.version}"'}
+
+
+def version_of(if_match: str | None) -> int | None:
+    """The version that `If-Match` asks for; None for any. Raises InvalidInput."""
+    if if_match is None or if_match.strip() == "*":
+        return None
+    found = _VERSION.fullmatch(if_match.strip())
+    if found is None:
+        raise InvalidInput(f'If-Match is the ETag of the memory, such as "3", got {if_match!r:.40}')
+    return int(found[1])
+
+
+async def checked_version(memos: AsyncMemOS, user: str, cube: str | None, id: str, if_match: str | None) -> None:
+    """Raise Refused (412) when the memory has another version than asked for."""
+    wanted = version_of(if_match)
+    if wanted is not None:
+        there = (await memos.get(id, user=user, cube=cube)).version
+        if there != wanted:
+            raise failed(f"memory {id} is at version {there}, not {wanted}; read it again and retry")
+
+
+def failed(why: object) -> Refused:
+    """The answer to a change that was made for another version."""
+    return Refused(412, "conflict", str(why))

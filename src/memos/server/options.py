@@ -1,0 +1,141 @@
+"""What can be set of the server. Each field is also the environment variable `MEMOS_SERVER_<FIELD>`."""
+
+from __future__ import annotations
+
+import ipaddress
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, cast
+from urllib.parse import urlsplit
+
+from memos import settings
+from memos.errors import InvalidInput
+
+AuthMode = Literal["auto", "on", "off"]
+PREFIX = "MEMOS_SERVER_"
+LOG_LEVELS = ("debug", "info", "warning", "error")
+_WILDCARDS = ("0.0.0.0", "::", "")  # noqa: S104 - recognised, not bound
+
+# (least, most) of each number
+_BOUNDS: Mapping[str, tuple[float, float]] = {
+    "port": (0, 65_535),
+    "body_mb": (1, 4_096),
+    "archive_mb": (1, 1_048_576),
+    "messages_per_add": (1, 1_000_000),
+    "text_chars": (1, 100_000_000),
+    "streams": (0, 100_000),
+    "connections": (1, 1_000_000),
+    "read_seconds": (0.1, 3_600),
+    "idle_seconds": (1, 3_600),
+    "rate_per_minute": (0, 1_000_000),
+    "rate_burst": (0, 1_000_000),
+    "shutdown_seconds": (0, 3_600),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ServerOptions:
+    """Address, access and limits of the server.
+
+    `auth`: `auto` (API keys are needed as soon as one exists, and always when the host is not loopback), `on`, `off`.
+    `cors_origins`: web pages that may call, as `https://app.example`. `allowed_hosts`: further names that requests may
+    carry in `Host`. `body_mb`: largest body. `archive_mb`: largest archive to import. `messages_per_add` and
+    `text_chars` (characters of one message): largest add.
+    `streams`: event streams at once. `connections`: connections at once. `read_seconds`: until the head of a request
+    is there, and between the lines of its body. `idle_seconds`: until an idle connection is closed. `rate_per_minute`: requests
+    of one key (without keys: of one address), 0 for no limit; `rate_burst`: how many of them at once, 0 for as many
+    as in a minute. `fetch_urls`: fetch files that messages name by URL. `metrics`: answer `/metrics`. `shutdown_seconds`: how
+    long the end waits for requests and tasks. `port` 0 takes a free one.
+    """
+
+    host: str = "127.0.0.1"
+    port: int = 8000
+    auth: AuthMode = "auto"
+    cors_origins: tuple[str, ...] = ()
+    allowed_hosts: tuple[str, ...] = ()
+    body_mb: int = 16
+    archive_mb: int = 1_024
+    messages_per_add: int = 1_000
+    text_chars: int = 200_000
+    streams: int = 100
+    connections: int = 1_000
+    read_seconds: float = 30.0
+    idle_seconds: float = 75.0
+    rate_per_minute: int = 0
+    rate_burst: int = 0
+    fetch_urls: bool = False
+    metrics: bool = True
+    log_level: str = "info"
+    shutdown_seconds: float = 20.0
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.host, str):
+            raise InvalidInput(f"host is a name or an address, got {self.host!r:.60}")
+        for name, (least, most) in _BOUNDS.items():
+            _number(name, getattr(self, name), least, most)
+        for name in ("fetch_urls", "metrics"):
+            if not isinstance(getattr(self, name), bool):
+                raise InvalidInput(f"{name} is True or False, got {getattr(self, name)!r:.60}")
+        if self.auth not in ("auto", "on", "off"):
+            raise InvalidInput(f"auth is auto, on or off, got {self.auth!r:.60}")
+        if self.log_level not in LOG_LEVELS:
+            raise InvalidInput(f"log_level is one of {', '.join(LOG_LEVELS)}, got {self.log_level!r:.60}")
+        object.__setattr__(self, "cors_origins", tuple(_origin(o) for o in _texts("cors_origins", self.cors_origins)))
+        hosts = (h.strip().lower().strip("[]") for h in _texts("allowed_hosts", self.allowed_hosts))
+        object.__setattr__(self, "allowed_hosts", tuple(hosts))
+
+    @classmethod
+    def load(cls, env: Mapping[str, str] | None = None, **given: Any) -> ServerOptions:
+        """Options from arguments (those that are not None), then the environment, then defaults.
+
+        Raises InvalidInput naming the variable for a value that cannot be used.
+        """
+        return settings.load(cls, PREFIX, env, given)
+
+    def rows(self) -> list[tuple[str, str, str]]:
+        """(name, value, environment variable) of every option, for `memos config`."""
+        return settings.rows(self, PREFIX)
+
+    @property
+    def loopback(self) -> bool:
+        """Whether only programs of this machine reach the server."""
+        return is_loopback(self.host)
+
+    @property
+    def everywhere(self) -> bool:
+        """Whether it listens at every address of the machine, so that its name is not known."""
+        return self.host in _WILDCARDS
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host name or address, without port and brackets, is this machine and nothing else."""
+    name = host.lower().rstrip(".")
+    if name == "localhost" or name.endswith(".localhost"):
+        return True
+    try:
+        return ipaddress.ip_address(name).is_loopback
+    except ValueError:
+        return False
+
+
+def _number(name: str, value: object, least: float, most: float) -> None:
+    fits = isinstance(value, int) or (isinstance(value, float) and name.endswith("_seconds") and math.isfinite(value))
+    if isinstance(value, bool) or not fits or not least <= cast("float", value) <= most:
+        what = "a number of seconds" if name.endswith("_seconds") else "a whole number"
+        raise InvalidInput(f"{name} is {what} from {least:,} to {most:,}, got {value!r:.60}")
+
+
+def _texts(name: str, value: object) -> tuple[str, ...]:
+    if not isinstance(value, (tuple, list)) or not all(isinstance(v, str) and v.strip() for v in value):
+        raise InvalidInput(f"{name} is a list of texts, got {value!r:.60}")
+    return tuple(value)
+
+
+def _origin(text: str) -> str:
+    parts = urlsplit(text.strip().lower())
+    if parts.scheme not in ("http", "https") or not parts.netloc or parts.path.strip("/") or parts.query:
+        raise InvalidInput(
+            f"cors_origins lists origins such as https://app.example ('*' would open the memory to every page), got {text!r:.60}"
+        )
+    return f"{parts.scheme}://{parts.netloc}"

@@ -1,0 +1,136 @@
+"""POST /product/add: what happened, into one cube or several. Answers once it is durable (async), or derived too (sync)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from starlette.responses import Response
+
+from memos.errors import InvalidInput, MemosError
+from memos.memory.model import EdgeType, Layer
+from memos.results import AddResult
+from memos.server.caller import Caller
+from memos.server.errors import status_of
+from memos.server.product import access, feedback, wording
+from memos.server.product.models import AddBody
+from memos.server.product.replies import ok
+from memos.server.product.translate import memory_type
+from memos.server.replies import json_reply
+from memos.system import AsyncMemOS
+
+
+@dataclass(slots=True)
+class _Report:
+    """What was stored where, and which cubes failed."""
+
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    tasks: list[str] = field(default_factory=list)
+    notices: list[str] = field(default_factory=list)
+    failed: list[tuple[str, MemosError]] = field(default_factory=list)
+
+
+async def add(core: AsyncMemOS, caller: Caller, body: AddBody) -> Response:
+    """Store the messages. The rows name the raw records, whose ids stay valid, and, where asked, what was derived."""
+    if body.is_upload_skill:
+        raise InvalidInput(wording.NO_SKILL_UPLOAD)
+    messages = messages_of(body)
+    if body.is_feedback:
+        return await feedback.feedback(core, caller, feedback.from_messages(body, messages))
+    user, cubes = await access.writable(core, caller, body.user_id, body.writable_cube_ids)
+    report = _Report(notices=_notices(body))
+    for cube in cubes:
+        try:
+            await access.ready(core, user, cube)
+            done = await _add_to(core, body, user, cube, messages)
+        except InvalidInput:
+            raise  # of the messages, so of every cube; the first one is asked first and nothing was stored
+        except MemosError as error:
+            report.failed.append((cube, error))
+            continue
+        report.notices += [n for n in done.notices if n not in report.notices]
+        report.tasks += [done.task] if done.task is not None else []
+        report.rows += await _rows(core, body, user, done)
+    if report.failed:
+        return _failed(report, cubes)
+    task = body.task_id or (report.tasks[0] if len(report.tasks) == 1 else None)
+    return ok(wording.ADDED, report.rows, task_id=task, notices=report.notices or None)
+
+
+async def _add_to(core: AsyncMemOS, body: AddBody, user: str, cube: str, messages: Any) -> AddResult:
+    return await core.add(
+        messages,
+        user=user,
+        cube=cube,
+        session=body.session_id or wording.DEFAULT_SESSION,
+        tags=body.custom_tags or (),
+        info=info_of(body),
+        wait=body.async_mode == "sync",
+        task_id=body.task_id,
+    )
+
+
+def messages_of(body: AddBody) -> Any:
+    """The messages with what former fields add to them. Raises InvalidInput when there is nothing."""
+    more: list[Any] = []
+    if body.memory_content is not None:
+        more.append({"type": "text", "text": body.memory_content})
+    if body.doc_path is not None:
+        more.append({"type": "file", "file": {"path": body.doc_path}})
+    if body.messages is None and not more:
+        raise InvalidInput("there is nothing to store: give messages, a text or a list of chat messages")
+    if not more:
+        return body.messages
+    given = body.messages if isinstance(body.messages, list) else [body.messages] if body.messages else []
+    return [*given, *more]
+
+
+def info_of(body: AddBody) -> dict[str, Any] | None:
+    """The free metadata, with the fields of the request that are metadata too."""
+    named = {"manager_user_id": body.manager_user_id, "project_id": body.project_id, "source": body.source}
+    return {**{key: value for key, value in named.items() if value is not None}, **(body.info or {})} or None
+
+
+async def _rows(core: AsyncMemOS, body: AddBody, user: str, done: AddResult) -> list[dict[str, Any]]:
+    ids = list(dict.fromkeys(done.ids))
+    if body.async_mode == "sync" and body.mode != "fast":
+        graph = await core.graph(ids, types=[EdgeType.DERIVED_FROM], direction="in", user=user, cube=done.cube)
+        derived = [m for m in graph.memories if m.layer is not Layer.TRACE]
+        kinds = {m.id: m.kind for m in graph.memories}
+    else:
+        derived, kinds = [], {}
+    rows = [
+        {
+            "memory": r.text,
+            "memory_id": r.id,
+            "memory_type": memory_type(kinds[r.id]) if r.id in kinds else "LongTermMemory",
+        }
+        for r in {r.id: r for r in done}.values()
+    ]
+    rows += [{"memory": m.text, "memory_id": m.id, "memory_type": memory_type(m.kind)} for m in derived]
+    return [row | {"cube_id": done.cube} for row in rows]
+
+
+def _notices(body: AddBody) -> list[str]:
+    out = [wording.NO_ADD_HISTORY] if body.chat_history else []
+    return out + ([wording.FINE_BY_RULES] if body.mode == "fine" and body.async_mode == "async" else [])
+
+
+def _failed(report: _Report, cubes: list[str]) -> Response:
+    """Some cubes could not be written. What the others stored is named; the status is that of the first failure."""
+    first = report.failed[0][1]
+    if len(report.failed) == len(cubes):
+        raise first
+    stored = ", ".join(repr(cube) for cube in cubes if cube not in {name for name, _ in report.failed})
+    missing = "; ".join(f"not stored in {name!r}: {error}" for name, error in report.failed)
+    status = status_of(first)
+    return json_reply(
+        {
+            "code": status,
+            "message": f"stored in {stored}; {missing}. Send it again to those alone: writable_cube_ids",
+            "data": report.rows,
+            "error": first.code,
+            "failed_cube_ids": [name for name, _ in report.failed],
+        },
+        status,
+    )

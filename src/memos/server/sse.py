@@ -1,0 +1,102 @@
+"""Server-sent events: one way to stream them, which keeps quiet connections open, counts the streams, and ends each when its
+client leaves or the server stops.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from typing import Any
+
+from prometheus_client import Gauge
+from starlette.responses import StreamingResponse
+
+from memos.errors import Busy
+from memos.server.replies import to_json
+
+HEARTBEAT_SECONDS = 15.0
+_HEADERS = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
+_HEARTBEAT = b": still here\n\n"
+
+
+class Streams:
+    """The event streams of one application. Used within one event loop."""
+
+    def __init__(self, most: int, gauge: Gauge) -> None:
+        self._most, self._gauge, self._open = most, gauge, 0
+        self._stopping = asyncio.Event()
+
+    def reply(self, events: AsyncIterator[Any], *, heartbeat: float = HEARTBEAT_SECONDS) -> StreamingResponse:
+        """Answer with events: each is a text that goes out as it is, or a value that goes out as JSON.
+
+        A heartbeat comment goes out when there was nothing to say for so many seconds. Raises Busy when too many streams are
+        open; `events` is then not begun.
+        """
+        if self._stopping.is_set():
+            raise Busy("the server is stopping; try again when it is back", 5.0)
+        if self._open >= self._most:
+            raise Busy(f"{self._open} streams are open, as many as are allowed; close one, or try again later", 5.0)
+        self._open += 1  # from here on: a stream that was promised and one that runs both count
+        self._gauge.set(self._open)
+        return _Reply(self, events, heartbeat)
+
+    def stop(self) -> None:
+        """End every stream; no new one begins."""
+        self._stopping.set()
+
+    def closed(self) -> None:
+        """A stream ended."""
+        self._open -= 1
+        self._gauge.set(self._open)
+
+    async def frames(self, events: AsyncIterator[Any], heartbeat: float) -> AsyncIterator[bytes]:
+        """The bytes of a stream."""
+        stopping = asyncio.ensure_future(self._stopping.wait())
+        following: asyncio.Future[Any] | None = None
+        try:
+            while True:
+                following = following or asyncio.ensure_future(anext(events, _END))
+                await asyncio.wait({following, stopping}, timeout=heartbeat, return_when=asyncio.FIRST_COMPLETED)
+                if following.done():
+                    event, following = following.result(), None
+                    if event is _END:
+                        return
+                    yield frame(event)
+                elif stopping.done():
+                    return
+                else:
+                    yield _HEARTBEAT
+        finally:
+            stopping.cancel()
+            if following is not None:
+                following.cancel()
+                with contextlib.suppress(asyncio.CancelledError, Exception):
+                    await following
+
+
+_END = object()
+
+
+def frame(event: Any) -> bytes:
+    """One event as bytes."""
+    data = event.encode() if isinstance(event, str) else to_json(event)
+    lines = b"".join(b"data: " + line + b"\n" for line in data.splitlines() or [b""])
+    return lines + b"\n"
+
+
+class _Reply(StreamingResponse):
+    """A stream that is counted until it ends, however it does."""
+
+    def __init__(self, streams: Streams, events: AsyncIterator[Any], heartbeat: float) -> None:
+        super().__init__(streams.frames(events, heartbeat), media_type="text/event-stream", headers=_HEADERS)
+        self._streams, self._events = streams, events
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            self._streams.closed()
+            close = getattr(self._events, "aclose", None)
+            if close is not None:
+                await close()

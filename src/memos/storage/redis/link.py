@@ -1,0 +1,189 @@
+"""The connection to a Redis server: scripts are run again after the server was away, and its errors become ours."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from importlib import import_module
+from typing import Any, TypeVar
+from urllib.parse import urlsplit, urlunsplit
+
+import structlog
+
+from memos.errors import InvalidInput, MemosError, StorageError, StorageFull, StorageReadOnly, Unavailable
+
+log = structlog.get_logger(__name__)
+T = TypeVar("T")
+
+PATIENCE = 8.0  # seconds that a call waits for a server that went away; the first connection is not waited for
+PAUSE, PAUSE_CAP = 0.02, 1.0
+ANSWER_SECONDS = 30.0
+OLDEST = (6, 2)
+CAN_WAIT_FOR_DISK = (7, 2)
+
+
+class Link:
+    """Runs scripts on one server, in one event loop. Connects at the first call."""
+
+    def __init__(self, url: str, key: str) -> None:
+        """`key`: given to every script as KEYS[1]. Raises Unavailable without the package, InvalidInput for no URL."""
+        try:
+            self._redis: Any = import_module("redis.asyncio")
+            self._errors: Any = import_module("redis.exceptions")
+        except ImportError as error:
+            raise Unavailable("the task queue on Redis needs a package: pip install 'memos[redis]'") from error
+        self._denied = (self._errors.AuthenticationError, self._errors.AuthorizationError)
+        errors = self._errors
+        self._away = (
+            errors.ConnectionError,
+            errors.TimeoutError,
+            errors.ClusterDownError,
+            errors.RedisClusterException,
+            OSError,
+        )
+        self.shown = without_password(url)
+        self._key = key
+        self._scripts: dict[str, Any] = {}
+        self._ready = False
+        self._connecting = asyncio.Lock()
+        self._to_disk = False
+        self._url = url
+        try:
+            self._client = self._client_of(self._redis.Redis)
+        except ValueError as error:
+            raise InvalidInput(f"{self.shown!r} is not the URL of a Redis server ({error})") from None
+
+    def _client_of(self, kind: Any) -> Any:
+        retry = import_module("redis.asyncio.retry").Retry(import_module("redis.backoff").NoBackoff(), 0)
+        return kind.from_url(
+            self._url,
+            protocol=2,
+            retry=retry,  # `_patiently` does it, which knows that it is a second time
+            socket_timeout=ANSWER_SECONDS,
+            socket_connect_timeout=5.0,
+        )
+
+    async def run(self, script: str, *arguments: Any, disk: bool = False) -> Any:
+        """What a script answers. `disk`: its writes are on the server's disk then, where the server can tell.
+
+        Raises Unavailable, StorageFull, StorageReadOnly, StorageError.
+        """
+        return await self.run_again(script, lambda _: arguments, disk=disk)
+
+    async def run_again(self, script: str, arguments: Callable[[bool], Any], *, disk: bool = False) -> Any:
+        """The same; `arguments` is asked for them before each try, and told whether an earlier one may have happened."""
+
+        async def once(again: bool) -> Any:
+            await self._connect()
+            if disk and self._to_disk:
+                return await self._run_to_disk(script, arguments(again))
+            return await self._script(script)(keys=[self._key], args=arguments(again))
+
+        return await self._patiently(once)
+
+    async def next_entry(self, stream: str, after: bytes, seconds: float) -> None:
+        """Return when a stream has an entry after this one, or when the time has passed; also when the server is away."""
+        until = time.monotonic() + seconds
+        pause = PAUSE
+        while (left := until - time.monotonic()) > 0:
+            try:
+                async with asyncio.timeout(left + 1.0):
+                    block = max(1, int(min(left, ANSWER_SECONDS / 2) * 1000))
+                    if await self._client.xread({stream: after}, block=block):
+                        return
+            except self._away:
+                await asyncio.sleep(min(pause, max(0.0, until - time.monotonic())))
+                pause = min(pause * 2, PAUSE_CAP)
+            except self._errors.RedisError as error:
+                raise self._translated(error) from error
+
+    async def close(self) -> None:
+        """Let go of every connection."""
+        await self._client.aclose()
+
+    # --- how ---------------------------------------------------------------------------------------------------
+
+    def _script(self, text: str) -> Any:
+        if text not in self._scripts:
+            self._scripts[text] = self._client.register_script(text)
+        return self._scripts[text]
+
+    async def _run_to_disk(self, script: str, arguments: Any) -> Any:
+        """WAITAOF speaks of what was written through its own connection, so both use one."""
+        async with self._client.client() as one:
+            answer = await self._script(script)(keys=[self._key], args=arguments, client=one)
+            local, _ = await one.execute_command("WAITAOF", 1, 0, int(ANSWER_SECONDS * 500))
+        if not local:
+            raise StorageError(f"Redis at {self.shown} did not write to its disk in {ANSWER_SECONDS / 2:.0f} s")
+        return answer
+
+    async def _patiently(self, once: Callable[[bool], Awaitable[T]]) -> T:
+        until = time.monotonic() + (PATIENCE if self._ready else 0.0)
+        pause, again = PAUSE, False
+        while True:
+            try:
+                return await once(again)
+            except self._denied as error:
+                raise self._translated(error) from error
+            except self._away as error:
+                if time.monotonic() + pause > until:
+                    raise self._translated(error) from error
+                again = True
+                await asyncio.sleep(pause)
+                pause = min(pause * 2, PAUSE_CAP)
+            except self._errors.RedisError as error:
+                raise self._translated(error) from error
+
+    async def _connect(self) -> None:
+        """Look once at what kind of server it is. Raises Unavailable for one that would lose tasks."""
+        if self._ready:
+            return
+        async with self._connecting:
+            if self._ready:
+                return
+            info = await self._client.info("everything")
+            version = tuple(int(part) for part in str(info["redis_version"]).split(".")[:2])
+            if version < OLDEST:
+                raise Unavailable(f"Redis at {self.shown} is {info['redis_version']}; 6.2 or newer is needed")
+            policy = str(info.get("maxmemory_policy", "noeviction"))
+            if policy.startswith("allkeys") and int(info.get("maxmemory", 0)):
+                raise Unavailable(
+                    f"Redis at {self.shown} throws keys away when it is full ({policy}), also tasks; "
+                    "set maxmemory-policy noeviction"
+                )
+            on_disk = bool(int(info.get("aof_enabled", 0)))
+            if not on_disk:
+                log.warning("queue_not_on_disk", server=self.shown, advice="set appendonly yes: tasks die with it now")
+            self._to_disk = on_disk and version >= CAN_WAIT_FOR_DISK
+            if info.get("redis_mode") == "cluster":
+                await self._client.aclose()
+                self._client, self._to_disk = self._client_of(self._redis.RedisCluster), False
+            self._ready = True
+
+    def _translated(self, error: Exception) -> MemosError:
+        said = str(error)
+        if isinstance(error, self._denied) or _says(said, "NOPERM", "NOAUTH"):
+            return Unavailable(f"Redis at {self.shown} lets us not in ({said}); check the user and password of the URL")
+        if isinstance(error, self._away):
+            return Unavailable(f"Redis at {self.shown} cannot be reached; is it running? ({type(error).__name__})")
+        if isinstance(error, self._errors.OutOfMemoryError) or _says(said, "OOM"):
+            return StorageFull(f"Redis at {self.shown} has no memory left; raise maxmemory. Nothing was changed")
+        if isinstance(error, self._errors.ReadOnlyError) or _says(said, "READONLY", "MISCONF"):
+            return StorageReadOnly(f"Redis at {self.shown} cannot be written: {said}")
+        return StorageError(f"Redis at {self.shown} could not do it: {said}")
+
+
+def without_password(url: str) -> str:
+    """A URL as it may be shown."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return "the given URL"
+    who, at, place = parts.netloc.rpartition("@")
+    who = f"{parts.username or ''}:***" if parts.password is not None else who
+    return urlunsplit(parts._replace(netloc=f"{who}{at}{place}", query=""))  # a password may stand there as well
+
+
+def _says(text: str, *codes: str) -> bool:
+    return any(text.startswith(code) or f"-{code} " in text for code in codes)

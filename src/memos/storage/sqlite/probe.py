@@ -1,0 +1,50 @@
+"""Quick looks into a cube file that is perhaps not open: one short read-only connection, and nothing is kept.
+
+For questions over many cubes: which of them holds an id, which has work marked. Each file is asked alone (law 4).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Collection
+from pathlib import Path
+from typing import Any
+
+import apsw
+
+from memos.memory.ids import id_from_bytes, id_to_bytes
+from memos.storage.sqlite.connect import file_size, typed_errors
+
+WAIT_MS = 2_000
+
+
+def held(path: Path, ids: Collection[str]) -> set[str]:
+    """Which of these memories the cube has. A file that is empty has none. Raises StorageError."""
+    wanted = json.dumps([id_to_bytes(i).hex() for i in ids])
+    sql = "SELECT DISTINCT id FROM memories WHERE id IN (SELECT unhex(value) FROM json_each(?))"
+    return {id_from_bytes(row[0]) for row in _ask(path, sql, (wanted,))}
+
+
+def marked(path: Path, task: str, attempts_below: int) -> bool:
+    """Whether any memory of the cube is marked for this work. Raises StorageError."""
+    return bool(_ask(path, "SELECT 1 FROM todo WHERE task=? AND attempts<? LIMIT 1", (task, attempts_below)))
+
+
+def touched_since(path: Path, when: float) -> bool:
+    """Whether anything was written into the cube since `when` (seconds since 1970)."""
+    for file in (path, path.with_name(path.name + "-wal")):
+        with contextlib.suppress(OSError):
+            if file.stat().st_mtime >= when:
+                return True
+    return False
+
+
+def _ask(path: Path, sql: str, values: tuple[str | int, ...]) -> list[Any]:
+    with typed_errors(path):
+        if not file_size(path):
+            return []
+        with contextlib.closing(apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)) as db:
+            db.set_busy_timeout(WAIT_MS)
+            found: list[Any] = db.execute(sql, values).fetchall()
+            return found

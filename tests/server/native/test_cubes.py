@@ -1,0 +1,123 @@
+"""The routes of cubes: any name works in a path, rights are kept, and archives go out and come back whole."""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+from base64 import b64decode
+from pathlib import Path
+from urllib.parse import quote
+
+import httpx2
+import pytest
+
+from memos import AsyncMemOS
+
+BINARY = {"Content-Type": "application/octet-stream"}
+NAMES = ["notes", "team/notes", "a/b/c/", "/", "50% off?", "räume & 日記", "a%2Fb", "with space", "."]
+
+
+@pytest.fixture(autouse=True)
+def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where temporary files of the server go."""
+    there = tmp_path / "temporary"
+    there.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(there))
+    return there
+
+
+def at(name: str) -> str:
+    return f"/v1/cubes/{quote(name, safe='').replace('.', '%2E')}"
+
+
+@pytest.mark.parametrize("name", NAMES)
+async def test_a_cube_of_any_name_can_be_made_read_used_and_deleted(app_client: httpx2.AsyncClient, name: str) -> None:
+    made = await app_client.post("/v1/cubes", json={"name": name, "user": "ada", "info": {"topic": "x"}})
+    assert made.status_code == 201
+    assert (made.json()["name"], made.json()["owner"], made.json()["info"]) == (name, "ada", {"topic": "x"})
+    assert (await app_client.get(f"{at(name)}?user=ada")).json() == made.json()
+    listed = (await app_client.get("/v1/cubes?user=ada")).json()["items"]
+    assert listed == [made.json()]
+    added = await app_client.post("/v1/memories", json={"messages": "hello", "user": "ada", "cube": name})
+    assert added.json()["cube"] == name
+    assert (await app_client.post(f"{at(name)}/flush?user=ada")).status_code == 204
+    stats = (await app_client.get(f"{at(name)}/stats?user=ada")).json()
+    assert (stats["cube"], stats["store"]["memories"]) == (name, 1)
+    gone = await app_client.delete(f"{at(name)}?user=ada")
+    assert gone.json()["bytes"] > 0
+    assert (await app_client.get(f"{at(name)}?user=ada")).status_code == 404
+
+
+async def test_a_name_that_is_taken_is_a_conflict(app_client: httpx2.AsyncClient) -> None:
+    for status in (201, 409):
+        made = await app_client.post("/v1/cubes", json={"name": "notes"})
+        assert made.status_code == status
+    assert made.json()["error"]["code"] == "conflict"
+
+
+async def test_asking_for_a_cube_makes_none(app_client: httpx2.AsyncClient) -> None:
+    for path in ("", "/stats", "/grants", "/archive"):
+        assert (await app_client.get(f"/v1/cubes/ada{path}?user=ada")).status_code == 404
+    assert (await app_client.post("/v1/cubes/ada/flush?user=ada")).status_code == 404
+    assert (await app_client.get("/v1/cubes?user=ada")).json() == {"items": []}
+
+
+async def test_rights_are_given_and_taken_away(app_client: httpx2.AsyncClient) -> None:
+    await app_client.post("/v1/cubes", json={"name": "team/x", "user": "ada"})
+    there = at("team/x")
+    member = f"{there}/grants/{quote('bob/1', safe='')}"
+    assert (await app_client.get(there, params={"user": "bob/1"})).status_code == 404
+    given = await app_client.put(f"{member}?user=ada", json={"level": "read"})
+    assert given.json()["grants"] == {"bob/1": "read"}
+    seen = (await app_client.get(f"{there}/grants", params={"user": "bob/1"})).json()["items"]
+    assert [(g["cube"], g["user"], g["level"], g["granted_by"]) for g in seen] == [("team/x", "bob/1", "read", "ada")]
+    for refused in (
+        await app_client.put(f"{there}/grants/eve", params={"user": "bob/1"}, json={"level": "read"}),
+        await app_client.delete(there, params={"user": "bob/1"}),
+    ):
+        assert refused.status_code == 403
+    assert (await app_client.delete(f"{member}?user=ada")).json()["grants"] == {}
+    assert (await app_client.get(there, params={"user": "bob/1"})).status_code == 404
+
+
+async def test_an_archive_goes_out_and_comes_back_as_a_new_cube(
+    app_client: httpx2.AsyncClient, memos: AsyncMemOS, temporary: Path
+) -> None:
+    [id] = (await memos.add("I live in Oslo.", user="ada", wait=True)).ids
+    out = await app_client.get("/v1/cubes/ada/archive?user=ada")
+    assert out.status_code == 200
+    assert out.headers["content-type"] == "application/octet-stream"
+    digest = b64decode(out.headers["repr-digest"].removeprefix("sha-256=:").removesuffix(":"))
+    assert digest == hashlib.sha256(out.content).digest()
+    assert list(temporary.iterdir()) == []
+    back = await app_client.put(
+        f"{at('copies/ada')}/archive?user=ada",
+        content=out.content,
+        headers=BINARY,
+    )
+    assert back.status_code == 201
+    assert back.json()["cube"] == "copies/ada"
+    assert back.json()["sha256"] == digest.hex()
+    assert (await memos.get(id, user="ada", cube="copies/ada")).text == "I live in Oslo."
+    assert list(temporary.iterdir()) == []
+    again = await app_client.put(f"{at('copies/ada')}/archive?user=ada", content=out.content, headers=BINARY)
+    assert again.status_code == 409
+
+
+async def test_a_damaged_archive_makes_no_cube_and_leaves_no_file(
+    app_client: httpx2.AsyncClient, memos: AsyncMemOS, temporary: Path
+) -> None:
+    await memos.add("I live in Oslo.", user="ada", wait=True)
+    whole = (await app_client.get("/v1/cubes/ada/archive?user=ada")).content
+    for body in (b"", b"nonsense", whole[:-50], whole[:200] + b"\x00" + whole[201:]):
+        answer = await app_client.put("/v1/cubes/new/archive?user=ada", content=body, headers=BINARY)
+        assert answer.status_code == 400
+        assert answer.json()["error"]["code"] in ("archive", "invalid_input")
+        assert str(temporary) not in answer.text
+    assert (await app_client.get("/v1/cubes/new?user=ada")).status_code == 404
+    assert list(temporary.iterdir()) == []
+
+
+async def test_only_who_may_read_a_cube_may_download_it(app_client: httpx2.AsyncClient, memos: AsyncMemOS) -> None:
+    await memos.add("secret", user="ada")
+    assert (await app_client.get("/v1/cubes/ada/archive?user=bob")).status_code == 404

@@ -1,0 +1,18 @@
+"""A worker that leases tasks, says so, and then hangs until it is killed: `taking_worker.py URL NAMESPACE`."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+
+from memos.storage.redis.queue import RedisTaskQueue
+
+
+async def main(url: str, namespace: str) -> None:
+    queue = RedisTaskQueue(url, namespace=namespace)
+    lease = await queue.lease("doomed", ["digest"], limit=2, seconds=1.0)
+    print(*(task.id for task in lease.tasks) if lease else "", flush=True)
+    await asyncio.sleep(60)
+
+
+asyncio.run(main(*sys.argv[1:]))
