@@ -574,10 +574,7 @@ class AsyncMemOS:
 
     async def delete_cube(self, name: str, *, user: str = DEFAULT_USER) -> int:
         """Delete a cube with everything in it and its files; returns the bytes freed. Only an admin of the cube may."""
-        parts = self._parts()
-        found = resolve(parts.registry, user, name, "admin")
-        await parts.background.leave(found)
-        return await parts.cubes.remove(found)
+        return await self._remove(resolve(self._parts().registry, user, name, "admin"))
 
     async def share(
         self, name: str, with_user: str, level: str | None = "read", *, user: str = DEFAULT_USER
@@ -614,7 +611,7 @@ class AsyncMemOS:
     @property
     def accounts(self) -> Accounts:
         """Users, API keys and grants."""
-        return Accounts(lambda: self._parts().registry, lambda cube: self.delete_cube(cube.name, user=cube.owner))
+        return Accounts(lambda: self._parts().registry, self._remove)
 
     # -- life --------------------------------------------------------------------------------------------------
 
@@ -674,6 +671,11 @@ class AsyncMemOS:
             if not store.read_only:
                 parts.background.greet(found)
             yield found, store
+
+    async def _remove(self, cube: CubeInfo) -> int:
+        parts = self._parts()
+        await parts.background.leave(cube)
+        return await parts.cubes.remove(cube)
 
     def _time(self, value: When) -> datetime | None:
         return None if value is None else parse_time(value, default_zone=self.settings.timezone).instant

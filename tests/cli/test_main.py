@@ -121,7 +121,7 @@ def test_a_real_process_adds_and_finds(tmp_path: Path) -> None:
 
 def test_shell_completion_offers_commands(tmp_path: Path) -> None:
     code = "from memos.cli.main import app; app(prog_name='memos')"
-    env = {"_MEMOS_COMPLETE": "complete_bash", "COMP_WORDS": "memos se", "COMP_CWORD": "1", "HOME": str(tmp_path)}
+    env = {"_MEMOS_COMPLETE": "complete_bash", "COMP_WORDS": "memos sea", "COMP_CWORD": "1", "HOME": str(tmp_path)}
     assert _python("-c", code, env=env).stdout.split() == ["search"]
 
 

@@ -44,7 +44,7 @@ def test_waiting_tasks_are_listed_and_a_worker_does_them(home: Path) -> None:
     assert [t["state"] for t in run(home, "tasks", "list", "--kind", "digest", "--of", "ann")] == ["completed"]
     with MemOS(home, embedder="none", background=False) as memos:
         assert not memos.stats(user="ann").waiting.get("digest")
-        assert [m.text for m in memos.list(user="ann", kinds=["fact"]).items] == ["Ann lives in Oslo."]
+        assert "Ann lives in Oslo." in [m.text for m in memos.list(user="ann").items]
 
 
 def test_one_task_is_shown_whole(home: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from memos import AsyncMemOS, MemOS
 from memos.cubes.accounts import Accounts
-from memos.errors import InvalidInput, NotFound, Unauthorized
+from memos.errors import AccessDenied, InvalidInput, NotFound, Unauthorized
 from memos.memory.time import utcnow
 from memos.storage.accounts import Secret
 
@@ -176,3 +176,14 @@ def test_a_closed_system_has_no_accounts(tmp_path: Path) -> None:
     memos.close()
     with pytest.raises(InvalidInput, match="closed"):
         accounts.list_users()
+
+
+async def test_nobody_acts_for_a_user_who_was_deactivated(system: AsyncMemOS) -> None:
+    memos = system
+    await memos.add("I live in Oslo.", user="ann")
+    await memos.accounts.set_active("ann", False)
+    for call in (memos.search("where?", user="ann"), memos.add("more", user="ann"), memos.list(user="ann")):
+        with pytest.raises(AccessDenied, match="deactivated"):
+            await call
+    await memos.accounts.set_active("ann", True)
+    assert await memos.search("where do I live?", user="ann")

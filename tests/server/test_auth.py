@@ -42,7 +42,7 @@ async def test_with_the_first_key_one_is_needed(app_client: httpx2.AsyncClient, 
         answer = await app_client.get("/probe", headers={"Authorization": header})
         assert answer.json() == {"user": "alice", "scopes": ["read", "write"]}
     await memos.accounts.revoke_key(key.id)
-    assert (await app_client.get("/probe")).status_code == 200  # the last key is gone, and with it the need
+    assert (await app_client.get("/probe")).status_code == 401  # the last key is gone, and the door stays locked
 
 
 @pytest.mark.parametrize(

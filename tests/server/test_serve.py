@@ -214,7 +214,7 @@ def test_two_servers_on_one_folder_work_together(serve: Starter) -> None:
     for live in (one, two):
         with live.client() as client:
             for name in ("first", "second"):
-                answer = client.post("/v1/search", json={"query": f"token-{name}-14"})
+                answer = client.post("/v1/memories/search", json={"query": f"token-{name}-14"})
                 assert f"token-{name}-14" in answer.text
     assert one.stop() == 0
     with two.client() as client:

@@ -19,6 +19,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from memos.bench import corpus
+from memos.bench.process import environment
 
 TEXTS = 4_000  # different messages; each is sent with a number of its own
 QUESTIONS = 400
@@ -149,10 +150,9 @@ def adds(plan: Plan) -> Callable[[int, int], bytes]:
         parts = []
         for i in range(plan.messages):
             text = texts[(client * 997 + n * plan.messages + i) % len(texts)]
-            parts.append(
-                b'{"role":"user","content":%b,"message_id":"%b-%d-%d-%d"}' % (text, plan.run.encode(), client, n, i)
-            )
-        body = b'{"messages":[%b],"user":"bench%d","session":"s%d-%d"}' % (b",".join(parts), user, client, n // 25)
+            parts.append(b'{"role":"user","content":%b,"message_id":"%b-%d-%d-%d"}' % (text, run, client, n, i))
+        session = b"s%d-%d" % (client, n // 25)
+        body = b'{"messages":[%b],"user":"%b%d","session":"%b"}' % (b",".join(parts), name, user, session)
         return request(plan, "/v1/memories", body)
 
     return make
@@ -236,7 +236,7 @@ class _Run:
 async def run(plan: Plan) -> Measured:
     """Run the load in a process of its own."""
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", __name__, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE
+        sys.executable, "-m", __name__, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, env=environment()
     )
     out, _ = await process.communicate(json.dumps(asdict(plan)).encode())
     if process.returncode:

@@ -52,7 +52,7 @@ def server(home: Path, *, embedder: str = "default", queue: str | None = None, *
 
     Raises Unavailable with the end of its log when it does not come up.
     """
-    env = {k: v for k, v in os.environ.items() if not k.startswith("MEMOS_")}
+    env = environment()
     env |= {"MEMOS_TASKS_PER_USER": "400000", **settings, **({"MEMOS_QUEUE": queue} if queue else {})}
     command = [sys.executable, "-m", "memos.cli", "--home", str(home), "--embedder", embedder]
     command += ["serve", "--port", "0", "--log-level", "warning"]
@@ -93,6 +93,14 @@ def redis() -> Iterator[str | None]:
             yield f"redis://127.0.0.1:{port}/0"
         finally:
             _end(process)
+
+
+def environment() -> dict[str, str]:
+    """Of a process that runs the same code as this one, without any setting of the user's."""
+    env = {k: v for k, v in os.environ.items() if not k.startswith("MEMOS_")}
+    return env | {
+        "PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[2]), env.get("PYTHONPATH", "")]).strip(os.pathsep)
+    }
 
 
 def cost(pid: int) -> Cost:

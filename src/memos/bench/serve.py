@@ -65,7 +65,10 @@ PLAIN = Setting()
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Parse the arguments, measure, print."""
-    args = _parser().parse_args(argv)
+    parser = _parser()
+    args = parser.parse_args(argv)
+    if unknown := set(args.what) - set(MEASURES):
+        parser.error(f"unknown measurement {min(unknown)!r}; one of {', '.join(MEASURES)}")
     setting = Setting(args.seconds, args.cubes, args.embedder, args.work)
     wanted = [name for name in MEASURES if name in (args.what or ([] if args.soak else MEASURES))]
     found: list[Table] = []
@@ -98,9 +101,7 @@ def _parser() -> argparse.ArgumentParser:
         epilog="measurements:\n"
         + "\n".join(f"  {name:<10} {(m.__doc__ or '').splitlines()[0]}" for name, m in MEASURES.items()),
     )
-    p.add_argument(
-        "what", nargs="*", choices=[[], *MEASURES], help="which measurements (default: all below; none with --soak)"
-    )
+    p.add_argument("what", nargs="*", metavar="WHAT", help="which measurements (default: all below; none with --soak)")
     p.add_argument("--seconds", type=float, default=PLAIN.seconds, help="length of each measurement (default 10)")
     p.add_argument("--cubes", type=int, default=PLAIN.cubes, help="cubes in the measurement over many (default 1000)")
     p.add_argument("--embedder", default=PLAIN.embedder, help="embedder of the server (default: default)")

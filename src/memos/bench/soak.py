@@ -59,15 +59,9 @@ async def _run(target: Server, kind: str, rate: float, seconds: float, users: in
     clients = CLIENTS if kind == "add" else 2
     user = "bench" if kind == "add" else "bench0"
     plan = load.Plan(
-        kind,
-        target.host,
-        target.port,
-        secrets.token_hex(4),
-        clients=clients,
-        users=users,
-        pause=clients / rate,
-        seconds=seconds,
-    )
+        kind, target.host, target.port, secrets.token_hex(4), clients=clients, users=users, pause=clients / rate,
+        seconds=seconds, user=user,
+    )  # fmt: skip
     return await load.run(plan)
 
 

@@ -53,16 +53,17 @@ def doctor(
 
 
 def config(ctx: typer.Context) -> None:
-    """The settings in force, and the environment variable of each."""
+    """The settings in force, those of the server too, and the environment variable of each."""
     import os
 
     from memos.cli import render
+    from memos.server.options import ServerOptions
 
     state = state_of(ctx)
     given = {name for name in ("home", "embedder") if getattr(state, name) is not None}
     rows = [
         (name, value, variable, "option" if name in given else "environment" if variable in os.environ else "default")
-        for name, value, variable in state.settings().rows()
+        for name, value, variable in (*state.settings().rows(), *ServerOptions.load().rows())
     ]
     names = ("name", "value", "variable", "source")
     state.answer([dict(zip(names, row, strict=True)) for row in rows], print_all(render.table(names, rows)))

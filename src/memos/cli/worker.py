@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 import signal
 from dataclasses import replace
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from memos.cli.state import state_of
-from memos.settings import Settings
+
+if TYPE_CHECKING:
+    from memos.settings import Settings
 
 
 def worker(
@@ -19,6 +20,8 @@ def worker(
     drain: Annotated[bool, typer.Option("--drain", help="Leave when nothing is left to do.")] = False,
 ) -> None:
     """Do background work (facts, vectors) until stopped. Any number of workers may run; SIGTERM ends one gracefully."""
+    import asyncio
+
     state = state_of(ctx)
     settings = replace(state.settings(), workers=slots, background=True)
     left = asyncio.run(_work(settings, drain))
@@ -29,6 +32,8 @@ def worker(
 
 async def _work(settings: Settings, drain: bool) -> int:
     """Work until a signal comes, or (`drain`) until nothing is live. Returns how many tasks have failed for good."""
+    import asyncio
+
     from memos.storage.tasks import TaskState
     from memos.system import AsyncMemOS
 

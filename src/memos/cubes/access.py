@@ -11,9 +11,11 @@ def resolve(registry: SqliteRegistry, user: str, cube: str | None, need: str) ->
     """The cube a call is about: the named one, or the user's own, which is made on first use.
 
     Raises NotFound when there is no such cube or the user may not even read it (its existence is not told), and
-    AccessDenied when the user may read it but not do what is asked.
+    AccessDenied when the user may read it but not do what is asked, or was deactivated.
     """
     check_name(user, "user")
+    if not registry.accounts.is_active(user):
+        raise AccessDenied(f"user {user!r} was deactivated; an admin can activate her again")
     name = user if cube is None else check_name(cube, "cube")
     found = registry.find(name)
     if found is None:

@@ -115,7 +115,7 @@ class Accounts:
         return self._registry().accounts.check_key(secret)
 
     async def has_keys(self) -> bool:
-        """Whether there is any key that was not revoked. Cheap enough for every request."""
+        """Whether a key was ever made, revoked ones included. Cheap enough for every request."""
         return self._registry().accounts.has_keys()
 
     # -- grants ------------------------------------------------------------------------------------------------

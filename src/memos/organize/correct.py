@@ -10,12 +10,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 
 from memos.memory.filter import And, Compare, Field, Op
 from memos.memory.model import Kind, Layer, Memory, Source
 from memos.memory.statement import Correction, Ending, Reading, Statement
 from memos.organize.reconcile import holds
 from memos.storage.ports import CubeStore
+from memos.storage.timeline import last_said
 from memos.text.analysis import analyze
 from memos.text.spans import sentences
 
@@ -26,7 +28,7 @@ _SURE_ENOUGH = 0.8  # confidence of a fact that is a sentence of a record
 
 @dataclass(frozen=True, slots=True)
 class Corrected:
-    """A reading with what its corrections state, and what is to be stated first of other records."""
+    """A reading, and what its corrections state, with the record that says it, which is to be brought in first."""
 
     reading: Reading
     first: tuple[tuple[Memory, Statement], ...] = ()
@@ -34,19 +36,26 @@ class Corrected:
 
 async def corrected(store: CubeStore, trace: Memory, reading: Reading) -> Corrected:
     """The reading of a trace, its corrections turned into statements about the facts they mean."""
-    statements: list[Statement] = []
     first: list[tuple[Memory, Statement]] = []
     for correction in reading.corrections:
         facts = await _facts_meant(store, trace, correction)
         for fact, old in facts:
-            statements.append(_instead(fact, old, correction.new, trace))
+            by = _not_before(trace, last_said(fact))
+            first.append((by, _instead(fact, old, correction.new, by)))
         if not facts and correction.old is not None:
             record = await _record_meant(store, trace, correction.old)
             if record is not None:
-                wrong, right = _sentences(record, trace, correction.old, correction.new)
-                first.append((record, wrong))
-                statements.append(right)
-    return Corrected(replace(reading, statements=(*statements, *reading.statements)), tuple(first))
+                by = _not_before(trace, record.valid_from)
+                wrong, right = _sentences(record, by, correction.old, correction.new)
+                first += [(record, wrong), (by, right)]
+    return Corrected(reading, tuple(first))
+
+
+def _not_before(trace: Memory, when: datetime | None) -> Memory:
+    """The correction as said after what it corrects, whatever date it carries: who corrects something knows of it."""
+    if trace.valid_from is None or when is None or trace.valid_from > when:
+        return trace
+    return replace(trace, valid_from=when + timedelta(microseconds=1))
 
 
 async def _facts_meant(store: CubeStore, trace: Memory, correction: Correction) -> list[tuple[Memory, str]]:

@@ -14,6 +14,7 @@ from memos.server.wire import App, Message, Receive, Scope, Send, answer, header
 
 SLOWEST = 16_384  # bytes a second: a body that comes slower runs out of time
 _ARCHIVE = re.compile(r"/v1/cubes/.+/archive", re.DOTALL)
+_FILES = "/api/openmem/v1/add/knowledgebase-file"
 _CLOSE = {"Connection": "close"}  # what is left of the body is not read
 
 
@@ -23,6 +24,7 @@ class Bodies:
     def __init__(self, app: App, options: ServerOptions) -> None:
         self._app, self._seconds = app, options.read_seconds
         self._most, self._most_of_archive = options.body_mb << 20, options.archive_mb << 20
+        self._most_of_files = options.files_mb << 20
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one request."""
@@ -31,8 +33,7 @@ class Bodies:
         declared = header(scope, b"content-length")
         if declared in (None, "0") and header(scope, b"transfer-encoding") is None:
             return await self._app(scope, receive, send)
-        archive = scope["method"] == "PUT" and _ARCHIVE.fullmatch(scope["path"]) is not None
-        most = self._most_of_archive if archive else self._most
+        most = self._limit(scope)
         try:
             if declared is not None and not (declared.isascii() and declared.isdigit()):
                 raise Refused(400, "bad_length", "Content-Length is no number", _CLOSE)
@@ -44,6 +45,13 @@ class Bodies:
         except Refused as error:
             return await answer(scope, receive, send, refusal(error))
         return await self._app(scope, measured, send)
+
+    def _limit(self, scope: Scope) -> int:
+        """How many bytes a body may have. Archives and forms of files go to disk as they come, others are held in memory."""
+        if scope["method"] == "PUT" and _ARCHIVE.fullmatch(scope["path"]) is not None:
+            return self._most_of_archive
+        is_form = (header(scope, b"content-type") or "").lower().startswith("multipart/form-data")
+        return self._most_of_files if is_form and scope["path"] == _FILES else self._most
 
     def _measured(self, receive: Receive, most: int) -> Receive:
         got, until, whole = 0, time.monotonic() + self._seconds, False
@@ -68,7 +76,8 @@ class Bodies:
 
 
 def _too_large(most: int) -> Refused:
-    text = f"a body may have {most >> 20} MB here (MEMOS_SERVER_BODY_MB, for archives MEMOS_SERVER_ARCHIVE_MB)"
+    names = "MEMOS_SERVER_BODY_MB, for archives MEMOS_SERVER_ARCHIVE_MB, for forms of files MEMOS_SERVER_FILES_MB"
+    text = f"a body may have {most >> 20} MB here ({names})"
     return Refused(413, "too_large", text, _CLOSE)
 
 

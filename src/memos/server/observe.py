@@ -35,7 +35,8 @@ class Observed:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one request."""
         if scope["type"] != "http":
-            return await self._app(scope, receive, send)
+            await self._app(scope, receive, send)
+            return
         asked = header(scope, b"x-request-id")
         request_id = asked if asked is not None and _SANE.fullmatch(asked) else uuid.uuid4().hex
         scope[REQUEST_ID] = request_id
@@ -55,11 +56,10 @@ class Observed:
 
         self._metrics.begin()
         try:
-            if not tracing.active():
+            with tracing.span(_method(scope), {}, parent=_parent(scope) if tracing.active() else None) as span:
                 await self._app(scope, receive, marked)
-                return
-            with tracing.span(_method(scope), {}, parent=_parent(scope)) as span:
-                await self._app(scope, receive, marked)
+                if span is None:
+                    return
                 span.update_name(f"{_method(scope)} {route_of(scope)}")
                 span.set_attributes(
                     {

@@ -22,6 +22,7 @@ _BOUNDS: Mapping[str, tuple[float, float]] = {
     "port": (0, 65_535),
     "body_mb": (1, 4_096),
     "archive_mb": (1, 1_048_576),
+    "files_mb": (1, 1_024),
     "messages_per_add": (1, 1_000_000),
     "text_chars": (1, 100_000_000),
     "streams": (0, 100_000),
@@ -40,12 +41,12 @@ class ServerOptions:
 
     `auth`: `auto` (API keys are needed as soon as one exists, and always when the host is not loopback), `on`, `off`.
     `cors_origins`: web pages that may call, as `https://app.example`. `allowed_hosts`: further names that requests may
-    carry in `Host`. `body_mb`: largest body. `archive_mb`: largest archive to import. `messages_per_add` and
-    `text_chars` (characters of one message): largest add.
+    carry in `Host`. `body_mb`: largest body. `archive_mb`: largest archive to import. `files_mb`: largest form of
+    files. `messages_per_add` and `text_chars` (characters of one message): largest add.
     `streams`: event streams at once. `connections`: connections at once. `read_seconds`: until the head of a request
     is there, and between the lines of its body. `idle_seconds`: until an idle connection is closed. `rate_per_minute`: requests
     of one key (without keys: of one address), 0 for no limit; `rate_burst`: how many of them at once, 0 for as many
-    as in a minute. `fetch_urls`: fetch files that messages name by URL. `metrics`: answer `/metrics`. `shutdown_seconds`: how
+    as in a minute. `fetch_urls`: fetch files that are given by URL. `metrics`: answer `/metrics`. `shutdown_seconds`: how
     long the end waits for requests and tasks. `port` 0 takes a free one.
     """
 
@@ -56,6 +57,7 @@ class ServerOptions:
     allowed_hosts: tuple[str, ...] = ()
     body_mb: int = 16
     archive_mb: int = 1_024
+    files_mb: int = 310
     messages_per_add: int = 1_000
     text_chars: int = 200_000
     streams: int = 100
@@ -95,7 +97,7 @@ class ServerOptions:
 
     def rows(self) -> list[tuple[str, str, str]]:
         """(name, value, environment variable) of every option, for `memos config`."""
-        return settings.rows(self, PREFIX)
+        return [(f"server_{name}", value, variable) for name, value, variable in settings.rows(self, PREFIX)]
 
     @property
     def loopback(self) -> bool:

@@ -128,7 +128,7 @@ async def _serve(
         await system.close()
         raise InvalidInput(
             f"no API key exists, so nobody could use a server at {options.host!r}; make one first: memos keys create USER"
-            " (with --scope act it speaks for every user), or bind to 127.0.0.1, where none is needed"
+            " (with --scopes act it speaks for every user), or bind to 127.0.0.1, where none is needed"
         )
     app = create_app(system, options)
     frame: Frame = app.state.frame

@@ -16,7 +16,7 @@ from proxy import Proxy
 from queue_making import KINDS, Clock, done, drain, end, ids, new, one, put, state, take
 from redis_server import Server
 
-from memos.errors import LeaseLost
+from memos.errors import LeaseLost, StorageError
 from memos.memory.ids import new_id
 from memos.storage.redis.queue import RedisTaskQueue
 from memos.storage.tasks import Outcome, TaskQuery, TaskState, Verdict
@@ -254,3 +254,39 @@ async def test_a_lease_that_ran_out_is_not_settled_by_a_second_try(
         with pytest.raises(LeaseLost):
             await done(queue, lease)
         assert (await one(queue, task.id)).state == TaskState.WAITING
+
+
+async def test_a_durable_task_waits_for_the_disk_by_the_connection_that_wrote_it(
+    own_server: Callable[..., Server], open_queue: Open
+) -> None:
+    server = own_server(appendonly="yes")
+    async with Proxy(server.port, disk=1) as proxy:
+        queue = open_queue(proxy.url)
+        await put(queue)
+        assert proxy.asked == []
+        task = await put(queue, durable=True)
+        assert [task.id.encode() in before for before in proxy.asked] == [True]
+        assert await put(queue, key="k", durable=True) == await put(queue, key="k", durable=True)
+        assert len(proxy.asked) == 3
+    async with Proxy(server.port, disk=0) as proxy:
+        queue = open_queue(proxy.url)
+        with pytest.raises(StorageError, match="disk"):
+            await put(queue, durable=True)
+
+
+async def test_closing_ends_the_waiting(redis_url: str, open_queue: Open, namespace: str) -> None:
+    queue = open_queue(redis_url, namespace=namespace)
+    waiting = [asyncio.create_task(queue.wait(30)) for _ in range(3)]
+    await asyncio.sleep(0.1)
+    await queue.close()
+    await asyncio.wait_for(asyncio.gather(*waiting), 2)
+
+
+async def test_many_calls_at_once_use_few_connections(
+    redis_url: str, open_queue: Open, namespace: str, client: Any
+) -> None:
+    queue = open_queue(redis_url, namespace=namespace)
+    before = (await client.info("clients"))["connected_clients"]
+    made = await asyncio.gather(*(put(queue, f"l{i}", key=f"k{i % 100}") for i in range(500)))
+    assert len({task.id for task in made}) == 100
+    assert (await client.info("clients"))["connected_clients"] - before <= 40

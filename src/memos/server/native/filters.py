@@ -1,87 +1,75 @@
-"""The shape of a filter, for the documentation: the same closed sets of fields and operators that the core checks.
+"""The shape of a filter, for the documentation. A request keeps the JSON it came as; `memos.memory.filter` reads it, once.
 
-A request keeps the JSON it came as; `memos.memory.filter` reads it, once.
+Which operator and which value goes with which field is told in words: as a schema it would be a thousand lines.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
-from memos.memory.fields import _CHOICES as CHOICES
-from memos.memory.fields import FIELDS, OPS_OF, FieldType, Op
+from memos.memory.fields import FIELDS, OPS_OF
 
 JsonSchema = dict[str, Any]
-
-_TIME: JsonSchema = {"anyOf": [{"type": "string", "format": "date-time"}, {"type": "string", "format": "date"}]}
-_SCALAR: dict[FieldType, JsonSchema] = {
-    FieldType.ID: {"type": "string", "format": "uuid"},
-    FieldType.STRING: {"type": "string"},
-    FieldType.STRINGS: {"type": "string"},
-    FieldType.NUMBER: {"type": "number"},
-    FieldType.TIME: _TIME,
-    FieldType.JSON: {"type": ["string", "number", "boolean"]},
-}
-_NULL: JsonSchema = {"type": "null"}
-_ORDERED_JSON: JsonSchema = {"type": ["string", "number"]}
+Value = str | float | bool | None
 
 
-def _or_null(schema: JsonSchema) -> JsonSchema:
-    return {"anyOf": [schema, _NULL]}
+class Asked(BaseModel):
+    """What is asked of a field: one operand per operator, all of which must hold."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra=lambda schema: _undefaulted(schema, minProperties=1),
+        title="Operators",
+    )
+
+    eq: Value = None
+    ne: Value = None
+    in_: list[Value] = Field([], alias="in")
+    nin: list[Value] = Field([], min_length=1)
+    gt: str | float = 0
+    gte: str | float = 0
+    lt: str | float = 0
+    lte: str | float = 0
+    contains: str | float | bool | list[str | float | bool] = Field(
+        "", description="Of a text, a part; of tags, a tag."
+    )
+    like: str = Field("", description="A part of the text, in capitals or not.")
+    exists: bool = True
 
 
-def _many(schema: JsonSchema, least: int = 1) -> JsonSchema:
-    return {"type": "array", "items": schema, "minItems": least}
+def _undefaulted(schema: JsonSchema, **more: Any) -> None:
+    for shown in schema["properties"].values():
+        shown.pop("default", None)
+        shown.pop("title", None)
+    schema.update(more)
 
 
-def _operand(kind: FieldType, op: Op, scalar: JsonSchema) -> JsonSchema:
-    match op:
-        case Op.EQ | Op.NE:
-            return _or_null(scalar)
-        case Op.IN | Op.NIN:
-            return _many(_or_null(scalar), 0 if op is Op.IN else 1)
-        case Op.EXISTS:
-            return {"type": "boolean"}
-        case Op.LIKE:
-            return {"type": "string"}
-        case Op.CONTAINS:
-            return {"anyOf": [scalar, _many(scalar)]}
-        case _:
-            return _ORDERED_JSON if kind is FieldType.JSON else scalar
-
-
-def _condition(kind: FieldType, scalar: JsonSchema) -> JsonSchema:
-    """What may stand beside a field: a value (equality), or one operand per operator."""
-    operands = {op.value: _operand(kind, op, scalar) for op in Op if op in OPS_OF[kind]}
-    asked = {"type": "object", "properties": operands, "additionalProperties": False, "minProperties": 1}
-    return {"anyOf": [*_or_null(scalar)["anyOf"], asked]}
-
-
-def _condition_of(field: str) -> JsonSchema:
-    kind = FIELDS[field]
-    if kind is FieldType.CHOICE:
-        return _condition(kind, {"type": "string", "enum": [c.value for c in CHOICES[field]]})
-    return _condition(kind, _SCALAR[kind])
+def _fields() -> str:
+    """A line for each type of field: its operators and its names."""
+    by_type = defaultdict(list)
+    for name, kind in FIELDS.items():
+        by_type[kind].append(f"`{name}`")
+    lines = [f"{', '.join(names)}: {', '.join(sorted(OPS_OF[kind]))}" for kind, names in by_type.items()]
+    return "\n".join(f"- {line}" for line in lines)
 
 
 def _finish(schema: JsonSchema) -> None:
-    logic = {name: schema["properties"][name] for name in ("and", "or", "not")}
-    for shown in logic.values():
-        shown.pop("default", None)
-        shown.pop("title", None)
-    schema["properties"] = {**logic, **{name: _condition_of(name) for name in FIELDS}}
-    free = _condition(FieldType.JSON, _SCALAR[FieldType.JSON])
-    schema["patternProperties"] = {r"^(info|body)(\.[^.\s]+){1,8}$": free}
-    schema["additionalProperties"] = False
-    schema["minProperties"] = 1
+    condition = schema["properties"].pop("condition")
+    for gone in ("default", "title"):
+        condition.pop(gone, None)
+    _undefaulted(schema, minProperties=1, additionalProperties=condition)
+    schema["description"] = f"{schema['description']}\n\nFields and their operators:\n\n{_fields()}"
 
 
 class Filter(BaseModel):
-    """Conditions on memories. Several keys must all hold. `{"field": value}` asks for equality, `{"field": {"gte": 1,
-    "lt": 5}}` names operators; `and`, `or` and `not` nest (32 deep, 500 conditions at most). Keys of `info` and `body`
-    are written `info.key.nested`. The names that MemOS has for fields (`created_at`, `memory_type`, …) are understood too.
+    """Conditions on memories, all of which must hold. `{"field": value}` asks for equality, `{"field": {"gte": 1, "lt": 5}}`
+    names operators; `and`, `or` and `not` nest (32 deep, 500 conditions at most). Keys of `info` and `body` are written
+    `info.key.nested`, and take every operator. Names that MemOS has for fields (`created_at`, `memory_type`, …) are understood
+    too.
     """
 
     model_config = ConfigDict(json_schema_extra=_finish)
@@ -89,6 +77,7 @@ class Filter(BaseModel):
     and_: list[Filter] = Field([], alias="and", min_length=1)
     or_: list[Filter] = Field([], alias="or", min_length=1)
     not_: Filter | list[Filter] = Field([], alias="not")
+    condition: Value | Asked = None
 
 
 class _Raw:

@@ -107,11 +107,7 @@ def _either(*names: str, required: bool) -> Callable[[dict[str, Any]], None]:
             {
                 "type": "object",
                 "title": f"{schema['title']} by {chosen}",
-                "properties": {
-                    k: _given(v, chosen) if k == chosen else v
-                    for k, v in fields.items()
-                    if k == chosen or k not in names
-                },
+                "properties": {k: v for k, v in fields.items() if k not in names} | {chosen: _given(fields[chosen])},
                 "required": [*needed, chosen] if required else needed,
                 "additionalProperties": False,
             }
@@ -121,12 +117,12 @@ def _either(*names: str, required: bool) -> Callable[[dict[str, Any]], None]:
     return finish
 
 
-def _given(schema: dict[str, Any], name: str) -> dict[str, Any]:
+def _given(schema: dict[str, Any]) -> dict[str, Any]:
     """A field that may be left out, as one that is there: not null, and true."""
+    kept = {k: v for k, v in schema.items() if k not in ("default", "anyOf")}
     if "anyOf" not in schema:
-        return {**{k: v for k, v in schema.items() if k != "default"}, "const": True}
-    there = next(s for s in schema["anyOf"] if s != {"type": "null"})
-    return {**{k: v for k, v in schema.items() if k != "anyOf"}, **there}
+        return {**kept, "const": True}
+    return {**kept, **next(s for s in schema["anyOf"] if s != {"type": "null"})}
 
 
 class Search(_Asking):

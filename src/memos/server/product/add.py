@@ -8,11 +8,12 @@ from typing import Any
 from starlette.responses import Response
 
 from memos.errors import InvalidInput, MemosError
-from memos.memory.model import EdgeType, Layer
+from memos.memory.model import EdgeType, Kind, Layer
 from memos.results import AddResult
 from memos.server.caller import Caller
 from memos.server.errors import status_of
 from memos.server.product import access, feedback, wording
+from memos.server.product.files import Taken, store_files, take_files
 from memos.server.product.models import AddBody
 from memos.server.product.replies import ok
 from memos.server.product.translate import memory_type
@@ -38,36 +39,43 @@ async def add(core: AsyncMemOS, caller: Caller, body: AddBody) -> Response:
     if body.is_feedback:
         return await feedback.feedback(core, caller, feedback.from_messages(body, messages))
     user, cubes = await access.writable(core, caller, body.user_id, body.writable_cube_ids)
-    report = _Report(notices=_notices(body))
+    taken = take_files(messages)
+    report = _Report(notices=[*_notices(body), *taken.notices])
     for cube in cubes:
         try:
             await access.ready(core, user, cube)
-            done = await _add_to(core, body, user, cube, messages)
+            await _add_to(core, body, user, cube, taken, report)
         except InvalidInput:
             raise  # of the messages, so of every cube; the first one is asked first and nothing was stored
         except MemosError as error:
             report.failed.append((cube, error))
-            continue
-        report.notices += [n for n in done.notices if n not in report.notices]
-        report.tasks += [done.task] if done.task is not None else []
-        report.rows += await _rows(core, body, user, done)
     if report.failed:
         return _failed(report, cubes)
     task = body.task_id or (report.tasks[0] if len(report.tasks) == 1 else None)
     return ok(wording.ADDED, report.rows, task_id=task, notices=report.notices or None)
 
 
-async def _add_to(core: AsyncMemOS, body: AddBody, user: str, cube: str, messages: Any) -> AddResult:
-    return await core.add(
-        messages,
+async def _add_to(core: AsyncMemOS, body: AddBody, user: str, cube: str, taken: Taken, report: _Report) -> None:
+    """Store the files and messages in one cube, and note it."""
+    tags, info = body.custom_tags or (), info_of(body)
+    for file in await store_files(core, taken.files, user=user, cube=cube, tags=tags, info=info):
+        report.rows.append(_row(file.memory.text, file.id, memory_type(file.memory.kind), cube))
+    if not taken.messages and taken.files:
+        return
+    done = await core.add(
+        taken.messages,
         user=user,
         cube=cube,
         session=body.session_id or wording.DEFAULT_SESSION,
-        tags=body.custom_tags or (),
-        info=info_of(body),
+        tags=tags,
+        info=info,
+        context=body.chat_history or None,
         wait=body.async_mode == "sync",
         task_id=body.task_id,
     )
+    report.notices += [n for n in done.notices if n not in report.notices]
+    report.tasks += [done.task] if done.task is not None else []
+    report.rows += await _rows(core, body, user, done)
 
 
 def messages_of(body: AddBody) -> Any:
@@ -92,28 +100,23 @@ def info_of(body: AddBody) -> dict[str, Any] | None:
 
 
 async def _rows(core: AsyncMemOS, body: AddBody, user: str, done: AddResult) -> list[dict[str, Any]]:
-    ids = list(dict.fromkeys(done.ids))
+    """The raw records and, where they were read at once and finely, what was derived from them."""
+    records = {record.id: record for record in done}
+    rows = [_row(r.text, r.id, memory_type(Kind.TRACE), done.cube) for r in records.values()]
     if body.async_mode == "sync" and body.mode != "fast":
-        graph = await core.graph(ids, types=[EdgeType.DERIVED_FROM], direction="in", user=user, cube=done.cube)
+        edges = [EdgeType.DERIVED_FROM]
+        graph = await core.graph(list(records), depth=1, types=edges, direction="in", user=user, cube=done.cube)
         derived = [m for m in graph.memories if m.layer is not Layer.TRACE]
-        kinds = {m.id: m.kind for m in graph.memories}
-    else:
-        derived, kinds = [], {}
-    rows = [
-        {
-            "memory": r.text,
-            "memory_id": r.id,
-            "memory_type": memory_type(kinds[r.id]) if r.id in kinds else "LongTermMemory",
-        }
-        for r in {r.id: r for r in done}.values()
-    ]
-    rows += [{"memory": m.text, "memory_id": m.id, "memory_type": memory_type(m.kind)} for m in derived]
-    return [row | {"cube_id": done.cube} for row in rows]
+        rows += [_row(m.text, m.id, memory_type(m.kind), done.cube) for m in derived]
+    return rows
+
+
+def _row(text: str, id: str, type: str, cube: str) -> dict[str, Any]:
+    return {"memory": text, "memory_id": id, "memory_type": type, "cube_id": cube}
 
 
 def _notices(body: AddBody) -> list[str]:
-    out = [wording.NO_ADD_HISTORY] if body.chat_history else []
-    return out + ([wording.FINE_BY_RULES] if body.mode == "fine" and body.async_mode == "async" else [])
+    return [wording.FINE_BY_RULES] if body.mode == "fine" and body.async_mode == "async" else []
 
 
 def _failed(report: _Report, cubes: list[str]) -> Response:

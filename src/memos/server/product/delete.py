@@ -12,6 +12,7 @@ from starlette.responses import Response
 
 from memos.errors import InvalidInput, NotFound
 from memos.memory.filter import And, Compare, Field, Filter, Op, Or
+from memos.memory.model import Kind
 from memos.results import DeleteResult
 from memos.server.caller import WRITE, Caller
 from memos.server.product import access, wording
@@ -121,6 +122,7 @@ async def _by_files(core: AsyncMemOS, caller: Caller, body: DeleteBody, files: f
     where = Or(
         (
             Compare(Field("body", ("media",)), Op.EXISTS, True),
+            Compare(Field("kind"), Op.EQ, Kind.DOCUMENT.value),
             Compare(Field("info", ("file_id",)), Op.IN, named),
             Compare(Field("info", ("file_ids",)), Op.IN, named),
         )

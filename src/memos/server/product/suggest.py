@@ -24,10 +24,10 @@ TEMPLATES: Mapping[str, Mapping[str, str]] = {
         "person": "What do you know about {0}?",
         "place": "What happened in {0}?",
         "other": "What did I say about {0}?",
-        "event": "Tell me more about this: {0}",
-        "commitment": "What do I have to remember about this: {0}",
-        "preference": "What else suits me, given this: {0}",
-        "fact": "What else do you know about this: {0}",
+        "event": "What happened after this: “{0}”?",
+        "commitment": "What do I have to keep in mind for “{0}”?",
+        "preference": "What else may suit me, given that “{0}”?",
+        "fact": "What else do you know around “{0}”?",
         "recent": "What did we talk about last?",
         "plans": "What do I have planned?",
         "likes": "What do you know about my preferences?",
@@ -36,10 +36,10 @@ TEMPLATES: Mapping[str, Mapping[str, str]] = {
         "person": "关于{0}你知道些什么？",
         "place": "在{0}发生过什么？",
         "other": "我说过哪些关于{0}的事？",
-        "event": "请再讲讲这件事：{0}",
-        "commitment": "关于这件事我要记住什么：{0}",
-        "preference": "既然如此，还有什么适合我：{0}",
-        "fact": "关于这一点你还知道什么：{0}",
+        "event": "“{0}”之后发生了什么？",
+        "commitment": "关于“{0}”，我要记住什么？",
+        "preference": "既然“{0}”，还有什么适合我？",
+        "fact": "关于“{0}”，你还知道什么？",
         "recent": "我们最近聊了什么？",
         "plans": "我有哪些计划？",
         "likes": "你了解我的哪些偏好？",
@@ -95,5 +95,5 @@ def _text(messages: Sequence[Any] | None) -> str:
 
 
 def _short(text: str) -> str:
-    text = re.sub(r"\s+", " ", text).strip()
+    text = re.sub(r"\s+", " ", text).strip().rstrip(".。!！")
     return text if len(text) <= LENGTH else text[: LENGTH - 1].rstrip() + "…"

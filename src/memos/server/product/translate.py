@@ -243,7 +243,8 @@ def _metadata(memory: Memory, cube: str, evidence: Mapping[str, Memory]) -> dict
 def file_ids(memory: Memory) -> list[str]:
     """What names the files of a memory: ids or addresses as they were given, and what the metadata of the caller names."""
     media = [m for m in memory.body.get("media", ()) if isinstance(m, Mapping)]
-    named = [m.get("uri") for m in media] + [s.uri for s in memory.sources]
+    named = [memory.body.get("document_id"), memory.body.get("document"), *(m.get("uri") for m in media)]
+    named += [memory.id] if memory.kind is Kind.DOCUMENT else []
     given = memory.info.get("file_ids", ())
     more = [memory.info.get("file_id"), *(given if isinstance(given, (list, tuple)) else (given,))]
     return list(dict.fromkeys(str(name) for name in (*named, *more) if name))

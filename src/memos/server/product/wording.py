@@ -51,7 +51,7 @@ NO_HISTORY = "chat_history is not read by a search: put into the query what it n
 NO_SOURCE = "source: there is one kind of retrieval here, for every source"
 NO_THRESHOLD = "threshold is not used by a search: relativity is the lowest score"
 NO_CONTEXT_FORMAT = "context_format {given!r} is not known; the data is that of 'memory'"
-NO_ADD_HISTORY = "chat_history was not stored: it is context, and only messages are memories"
+FILE_NOT_READ = "{where}: the file is kept by its name only; send its content as file_data to have it read"
 FINE_BY_RULES = "mode 'fine' with async_mode 'async' derives in the background, as every add does"
 
 EXPLICIT, IMPLICIT = "Explicit Preference:", "Implicit Preference:"

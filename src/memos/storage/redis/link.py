@@ -19,6 +19,7 @@ T = TypeVar("T")
 PATIENCE = 8.0  # seconds that a call waits for a server that went away; the first connection is not waited for
 PAUSE, PAUSE_CAP = 0.02, 1.0
 ANSWER_SECONDS = 30.0
+CALLS_AT_ONCE = 32  # each has a connection; more would only queue up in the server
 OLDEST = (6, 2)
 CAN_WAIT_FOR_DISK = (7, 2)
 
@@ -47,7 +48,9 @@ class Link:
         self._scripts: dict[str, Any] = {}
         self._ready = False
         self._connecting = asyncio.Lock()
+        self._at_once = asyncio.Semaphore(CALLS_AT_ONCE)
         self._to_disk = False
+        self._closed = False
         self._url = url
         try:
             self._client = self._client_of(self._redis.Redis)
@@ -86,7 +89,7 @@ class Link:
         """Return when a stream has an entry after this one, or when the time has passed; also when the server is away."""
         until = time.monotonic() + seconds
         pause = PAUSE
-        while (left := until - time.monotonic()) > 0:
+        while not self._closed and (left := until - time.monotonic()) > 0:
             try:
                 async with asyncio.timeout(left + 1.0):
                     block = max(1, int(min(left, ANSWER_SECONDS / 2) * 1000))
@@ -99,7 +102,8 @@ class Link:
                 raise self._translated(error) from error
 
     async def close(self) -> None:
-        """Let go of every connection."""
+        """Let go of every connection; who waits stops waiting."""
+        self._closed = True
         await self._client.aclose()
 
     # --- how ---------------------------------------------------------------------------------------------------
@@ -123,7 +127,8 @@ class Link:
         pause, again = PAUSE, False
         while True:
             try:
-                return await once(again)
+                async with self._at_once:
+                    return await once(again)
             except self._denied as error:
                 raise self._translated(error) from error
             except self._away as error:

@@ -161,9 +161,10 @@ class RedisTaskQueue:
 
     async def wait(self, seconds: float) -> None:
         """See `TaskQueue.wait`. Sleeps on the server's side; also while the server is away."""
+        self._open()
         until = monotonic() + seconds
         known = self._known()
-        while (left := until - monotonic()) > 0:
+        while not self._closed and (left := until - monotonic()) > 0:
             last, due, ready = await self._run(scripts.LOOK)
             if due == 0 or (ready if known is None else last != known):
                 return

@@ -56,6 +56,7 @@ class SqliteAccounts:
         self._control = control
         self._keys: Kept[bytes, _Known] = Kept()
         self._any: Kept[str, bool] = Kept()
+        self._inactive: Kept[str, frozenset[Any]] = Kept()
 
     # -- users -------------------------------------------------------------------------------------------------
 
@@ -91,6 +92,14 @@ class SqliteAccounts:
         with self._control.use() as db:
             row = db.execute(f"{_USER} WHERE name=?", (name,)).fetchone()
         return None if row is None else _user(row)
+
+    def is_active(self, name: str) -> bool:
+        """Whether a user may act; one that is not known may. Cheap: asked at every call."""
+        with self._control.use() as db:
+            kept = self._inactive.fresh(db)
+            if "all" not in kept:
+                kept["all"] = frozenset(n for (n,) in db.execute("SELECT name FROM users WHERE NOT active").fetchall())
+            return name not in kept["all"]
 
     def set_active(self, name: str, active: bool, by: str) -> User:
         """Let a user's keys work, or not. Raises NotFound."""
@@ -202,11 +211,11 @@ class SqliteAccounts:
         return self._used(known, to_micros(now))
 
     def has_keys(self) -> bool:
-        """Whether there is any key that was not revoked. Cheap: asked at every request."""
+        """Whether a key was ever made, revoked ones included: doors that were locked stay so. Cheap: asked at every request."""
         with self._control.use() as db:
             kept = self._any.fresh(db)
             if "any" not in kept:
-                kept["any"] = bool(db.execute("SELECT EXISTS(SELECT 1 FROM api_keys WHERE revoked_at IS NULL)").get)
+                kept["any"] = bool(db.execute("SELECT EXISTS(SELECT 1 FROM audit WHERE action='key.create')").get)
             return kept["any"]
 
     def audit(self, limit: int = 100, cursor: str | None = None) -> AuditPage:

@@ -40,7 +40,7 @@ class Control:
         self._aside: apsw.Connection | None = None
         with gate:
             self._db: apsw.Connection | None = connect(self.path, durability=durability)
-            _wait_in_turn(self._db, connecting.BUSY_TIMEOUT_MS)
+            wait_in_turn(self._db)
             migrate(self._db, self.path, CONTROL_APPLICATION_ID, CONTROL_MIGRATIONS)
             self._opened = file_id(self.path)
             gate.register(self)
@@ -67,7 +67,7 @@ class Control:
             if self._db is None:
                 self._check_open()
                 self._db = connect(self.path, durability=self._durability, create=False)
-                _wait_in_turn(self._db, connecting.BUSY_TIMEOUT_MS)
+                wait_in_turn(self._db)
             yield self._db
 
     @contextlib.contextmanager
@@ -114,13 +114,7 @@ class Control:
     def forget(self) -> None:
         """Clear the log of what was deleted. (The pages are: `secure_delete` is on.)"""
         with self.use() as db:
-            _wait_in_turn(db, LOG_WAIT_MS)
-            try:
-                db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-            except apsw.BusyError:
-                pass  # another process is in the middle of something: its next deletion, or the last to close, does it
-            finally:
-                _wait_in_turn(db, connecting.BUSY_TIMEOUT_MS)
+            clear_log(db)
 
     def _check_open(self) -> None:
         if self._closed:
@@ -128,8 +122,8 @@ class Control:
         check_same(self.path, self._opened)  # the log of a replaced file must not meet the new one
 
 
-def _wait_in_turn(db: apsw.Connection, milliseconds: float) -> None:
-    """Have a connection wait for a lock by trying again and again at short intervals.
+def wait_in_turn(db: apsw.Connection, milliseconds: float | None = None) -> None:
+    """Have a connection wait for a lock (as long as others do, or so many ms) by trying again and again at short intervals.
 
     SQLite's own waiting sleeps up to 100 ms between two tries, and starves beside a task queue that commits all the time.
     """
@@ -138,11 +132,23 @@ def _wait_in_turn(db: apsw.Connection, milliseconds: float) -> None:
     def again(tries: int) -> bool:
         nonlocal until
         if tries == 0:
-            until = time.monotonic() + milliseconds / 1000
+            until = time.monotonic() + (connecting.BUSY_TIMEOUT_MS if milliseconds is None else milliseconds) / 1000
         time.sleep(_TRY_EVERY)
         return time.monotonic() < until
 
     db.set_busy_handler(again)
+
+
+def clear_log(db: apsw.Connection) -> None:
+    """Clear the log of what was deleted, unless another is in the middle of something: its next deletion, or the last to
+    close, does it then.
+    """
+    wait_in_turn(db, LOG_WAIT_MS)
+    try:
+        with contextlib.suppress(apsw.BusyError):
+            db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    finally:
+        wait_in_turn(db)
 
 
 class Kept(dict[K, V]):

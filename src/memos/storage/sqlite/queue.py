@@ -20,8 +20,8 @@ from memos.memory.time import to_micros, utcnow
 from memos.storage.ports import Durability
 from memos.storage.sqlite import queue_sql
 from memos.storage.sqlite.bridge import bridge
-from memos.storage.sqlite.connect import BUSY_TIMEOUT_MS, connect, file_id, migrate, typed_errors
-from memos.storage.sqlite.control import LOG_WAIT_MS
+from memos.storage.sqlite.connect import connect, file_id, migrate, typed_errors
+from memos.storage.sqlite.control import clear_log
 from memos.storage.sqlite.forks import gate
 from memos.storage.sqlite.queue_tx import BATCH, QueueSession, QueueTx, check_room, outcomes_of
 from memos.storage.sqlite.queue_watch import Bell, Look
@@ -48,6 +48,9 @@ T = TypeVar("T")
 COUNTS_SECONDS = 0.25  # how long counts are kept that `check_room` answers from
 _MOST_COUNTS = 10_000
 _readers = ThreadPool(2, "memos-queue-read")
+_writers = ThreadPool(
+    2, "memos-queue-write"
+)  # of its own: tasks do not stand in line behind the writes of a thousand cubes
 
 
 class SqliteTaskQueue:
@@ -71,7 +74,7 @@ class SqliteTaskQueue:
         with gate, contextlib.closing(connect(self._path, durability=durability)) as db:
             migrate(db, self._path, CONTROL_APPLICATION_ID, CONTROL_MIGRATIONS)
             opened = file_id(self._path)
-        self._writer = Writer(self._path, "normal", opened, lambda db: QueueSession(db, clock, durability))
+        self._writer = Writer(self._path, "normal", opened, lambda db: QueueSession(db, clock, durability), _writers)
         self._readers = Readers(self._path, opened)
         self._look = Look(self._path, opened, lambda: to_micros(clock()))
         self._bell = Bell(self._look)
@@ -171,7 +174,7 @@ class SqliteTaskQueue:
         """Delete every trace of the tasks of a cube, in progress or not, from the file and its log; returns how many."""
         gone = await self._batches(lambda tx: tx.forget(cube)) if queue_sql.is_text(cube) else 0
         if gone:
-            await bridge().wait(self._writer.submit_bare(_clear_log))
+            await bridge().wait(self._writer.submit_bare(clear_log))
         return gone
 
     async def prune(self, older_than: float = KEPT_SECONDS) -> int:
@@ -232,14 +235,3 @@ def _refusable(tx: QueueTx, fn: Callable[[QueueTx], Any]) -> Any:
         if tx.db.total_changes() != before:
             raise
         return e
-
-
-def _clear_log(db: apsw.Connection) -> None:
-    """Clear the log of what was deleted. (The pages are: `secure_delete` is on.)"""
-    db.set_busy_timeout(LOG_WAIT_MS)
-    try:
-        db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-    except apsw.BusyError:
-        pass  # another process is in the middle of something: its next deletion, or the last to close, does it
-    finally:
-        db.set_busy_timeout(BUSY_TIMEOUT_MS)

@@ -15,6 +15,7 @@ from memos.errors import Busy, InvalidInput, LeaseLost
 from memos.memory.ids import id_from_bytes, id_to_bytes, new_id
 from memos.memory.time import from_micros, to_micros
 from memos.storage.ports import Durability
+from memos.storage.sqlite.control import wait_in_turn
 from memos.storage.sqlite.queue_lanes import Lanes
 from memos.storage.sqlite.queue_sql import (
     COLUMNS,
@@ -40,6 +41,7 @@ class QueueSession:
     def __init__(self, db: apsw.Connection, clock: Callable[[], datetime], durability: Durability) -> None:
         self._db, self._clock, self._durability = db, clock, durability
         self._synced = False
+        wait_in_turn(db)
 
     def prepare(self, labels: Sequence[bool]) -> None:
         """Have the commit wait for the disk only when a change asks for it; a killed process loses neither."""

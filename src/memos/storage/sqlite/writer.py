@@ -61,8 +61,10 @@ class Writer:
         durability: Durability,
         opened: FileId | None,
         session: Callable[[apsw.Connection], Session],
+        threads: ThreadPool = _threads,
     ) -> None:
         self._path = path
+        self._threads = threads
         self._make_session = session
         self._durability: Durability = durability
         self._opened = opened
@@ -117,7 +119,7 @@ class Writer:
 
     def _ask_for_a_thread(self) -> None:
         try:
-            _threads.submit(self._serve)
+            self._threads.submit(self._serve)
         except RuntimeError:  # the interpreter is ending and starts no thread any more
             self._serve()
 
