@@ -211,7 +211,9 @@ class Background:
         if info is not None:
             async with self._cubes.use(info) as store:
                 if not store.read_only and await self._embed(store, seconds=EMBED_SECONDS):
-                    await self._queue.enqueue([_task(EMBED, info.location, info.name, user=job.tasks[0].user, merge=True)])
+                    await self._queue.enqueue(
+                        [_task(EMBED, info.location, info.name, user=job.tasks[0].user, merge=True)]
+                    )
         return Done()
 
     async def _sweep_task(self, job: Job) -> Done:
@@ -333,5 +335,3 @@ def _wanted(tasks: Collection[Task]) -> tuple[dict[str, list[str]], dict[str, Ex
         else:
             failed[task.id] = InvalidInput("the task's ids are no list of memory ids")
     return wanted, failed
-
-

@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -29,12 +28,12 @@ def run(home: Path, *args: str, code: int = 0) -> Any:
 
 
 @pytest.fixture
-def home(tmp_path: Path) -> Iterator[Path]:
+def home(tmp_path: Path) -> Path:
     """A data folder in which two adds wait, because no worker runs."""
     with MemOS(tmp_path, embedder="none", workers=0) as memos:
         memos.add("I moved to Oslo.", user="ann", task_id="mine")
         memos.add("My dog is called Rex.", user="bob")
-    yield tmp_path
+    return tmp_path
 
 
 def test_waiting_tasks_are_listed_and_a_worker_does_them(home: Path) -> None:

@@ -99,7 +99,9 @@ async def test_in_a_batch_only_the_tasks_that_failed_are_tried_again(queue: Sqli
 
     async def handle(job: Job) -> Done:
         seen.extend(t.payload["n"] for t in job.tasks)
-        return Done(failed={t.id: ValueError("odd") for t in job.tasks if t.payload["n"] % 2 and seen.count(t.payload["n"]) < 2})
+        return Done(
+            failed={t.id: ValueError("odd") for t in job.tasks if t.payload["n"] % 2 and seen.count(t.payload["n"]) < 2}
+        )
 
     await queue.enqueue([task(n, kind=DIGEST) for n in range(6)])
     worker = Worker(queue, {DIGEST: handle})

@@ -120,7 +120,7 @@ def _check(home: Path, load: Load) -> None:
             user = f"user{number}"
             acked = {id for (owner, _), id in load.acked.items() if owner == user}
             assert not memos.stats(user=user).waiting.get("digest"), "marked, but no task did it"
-            found = [m for m in _all(memos, user)]
+            found = _all(memos, user)
             raw = [m for m in found if m.kind.value == "trace"]
             assert acked <= {m.id for m in raw}, "an acknowledged add is lost"
             assert max(Counter(m.text for m in raw).values()) == 1, "an add that was repeated is stored twice"

@@ -90,7 +90,7 @@ class Waiting:
             nonlocal left
             while left:
                 if (lease := await queue.lease("w", KINDS)) is None:
-                    await queue.wait(LONG)
+                    await asyncio.create_task(queue.wait(LONG))  # as a worker that can be stopped meanwhile does
                 else:
                     left -= len(lease.tasks)
                     await done(queue, lease)

@@ -554,7 +554,7 @@ def test_two_processes_see_each_others_keys_and_revocations_at_once(tmp_path: Pa
             assert ask(secret) == "ann True"
             assert ask(secret) == "ann True"
             accounts.revoke_key(key.id, by="root")
-            assert ask(secret) == "refused False"
+            assert ask(secret) == "refused True"
         _, secret = key_of(accounts)
         for _ in range(5):
             accounts.set_active("ann", False, by="root")

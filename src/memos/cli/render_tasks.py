@@ -16,7 +16,16 @@ def tasks(found: Sequence[Task]) -> Table | str:
     if not found:
         return "no tasks"
     rows = [
-        (t.id, t.kind, t.state.value, t.user, t.cube or "", f"{t.attempts}/{t.max_attempts}", when(t.enqueued_at), t.error or "")
+        (
+            t.id,
+            t.kind,
+            t.state.value,
+            t.user,
+            t.cube or "",
+            f"{t.attempts}/{t.max_attempts}",
+            when(t.enqueued_at),
+            t.error or "",
+        )
         for t in found
     ]
     return table(("id", "kind", "state", "user", "cube", "attempts", "since", "reason"), rows)
@@ -49,7 +58,11 @@ def stats(found: Mapping[str, KindStats]) -> Table | str:
     if not found:
         return "nothing was ever queued"
     rows = [
-        (kind, s.waiting, s.in_progress, s.failed, f"{s.oldest_seconds:.0f} s", s.per_minute, f"{s.latency_p50:.2f} / {s.latency_p95:.2f} s")
-        for kind, s in sorted(found.items())
+        (k, s.waiting, s.in_progress, s.failed, f"{s.oldest_seconds:.0f} s", s.per_minute, _latency(s))
+        for k, s in sorted(found.items())
     ]
     return table(("kind", "waiting", "in progress", "failed", "oldest", "done / minute", "latency p50 / p95"), rows)
+
+
+def _latency(of: KindStats) -> str:
+    return f"{of.latency_p50:.2f} / {of.latency_p95:.2f} s"

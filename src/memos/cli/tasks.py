@@ -8,10 +8,14 @@ import typer
 
 from memos.cli.state import print_all, state_of
 
-app = typer.Typer(help="Background tasks: list, inspect, retry and cancel them.", no_args_is_help=True, rich_markup_mode=None)
+app = typer.Typer(
+    help="Background tasks: list, inspect, retry and cancel them.", no_args_is_help=True, rich_markup_mode=None
+)
 Ids = Annotated[list[str] | None, typer.Argument(help="Ids of tasks.", metavar="[ID]...")]
 Everything = Annotated[bool, typer.Option("--all", help="Every failed task, not only those named.")]
-OfUser = Annotated[str | None, typer.Option("--of", help="Only tasks of this user.", metavar="USER", show_default=False)]
+OfUser = Annotated[
+    str | None, typer.Option("--of", help="Only tasks of this user.", metavar="USER", show_default=False)
+]
 
 
 @app.command("list")

@@ -26,7 +26,9 @@ def worker(
     settings = replace(state.settings(), workers=slots, background=True)
     left = asyncio.run(_work(settings, drain))
     if drain:
-        state.answer({"failed": left}, lambda out: out.print("nothing left to do" if not left else f"{left} tasks failed"))
+        state.answer(
+            {"failed": left}, lambda out: out.print("nothing left to do" if not left else f"{left} tasks failed")
+        )
         raise typer.Exit(1 if left else 0)
 
 
@@ -51,7 +53,9 @@ async def _work(settings: Settings, drain: bool) -> int:
             await stop.wait()
             return 0
         while not stop.is_set() and await memos.tasks.busy():
-            await asyncio.sleep(0.1)
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(0.1):
+                    await stop.wait()
         counts = await memos.tasks.counts()
         return counts[TaskState.FAILED]
 
@@ -62,5 +66,3 @@ def _place(settings: Settings) -> str:
     if "@" in settings.queue:
         return settings.queue.split("://")[0] + "://…@" + settings.queue.rsplit("@", 1)[1]
     return settings.queue
-
-

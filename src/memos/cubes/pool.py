@@ -21,7 +21,7 @@ from memos.storage.threads import aside
 
 log = structlog.get_logger(__name__)
 
-WEIGH_SECONDS = 0.05
+WEIGH_SHARE = 50  # weighing what is open takes at most 2 % of the time
 _EMPTY = "../empty.cube"  # beside the cubes: it belongs to nobody, and nothing is ever written into it
 
 
@@ -127,17 +127,21 @@ class CubePool:
 
     def _trim(self) -> None:
         """Close the least recently used cubes beyond the limit, and drop the oldest indexes beyond the memory limit."""
-        for location in list(self._open):
-            if len(self._open) <= self._settings.open_cubes:
+        while len(self._open) > self._settings.open_cubes:
+            idle = next((location for location in self._open if not self._users[location]), None)
+            if idle is None:
                 break
-            if not self._users[location]:
-                self._close_cube(location)
-        now = time.monotonic()
-        if now < self._weigh_at:  # weighing a thousand open cubes at every call would cost more than the call
-            return
-        self._weigh_at = now + WEIGH_SECONDS
+            self._close_cube(idle)
+        begun = time.monotonic()
+        if begun >= self._weigh_at:
+            self._slim()
+            self._weigh_at = begun + WEIGH_SHARE * (time.monotonic() - begun)  # of a thousand cubes: not at every call
+
+    def _slim(self) -> None:
         budget = self._settings.resident_mb << 20
         held = self.resident_bytes
+        if held <= budget:
+            return
         for location, cube in list(self._open.items()):
             if held <= budget:
                 break

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from memos.memory.statement import Correction
 from memos.text.spans import sentences
 
+MAX_CHARS, MAX_SENTENCE = 2_000, 200  # what is longer is no correction, and would take long to look through
 _WORDS = r"[^\s,.;:!?()]+(?: [^\s,;:!?()]+){0,4}?"  # one to five words
 _X = rf"[\"'“‘]?(?P<old>{_WORDS})[\"'”’]?"
 _Y = rf"[\"'“‘]?(?P<new>{_WORDS})[\"'”’]?"
@@ -62,13 +63,13 @@ _ZH_ONLY_NEW = re.compile(
 def corrections_of(text: str) -> tuple[Correction, ...]:
     """The corrections a text makes, each once, in order. `old` is None where only the right word is named."""
     found: dict[tuple[str | None, str], Correction] = {}
-    for correction in _read(" ".join(text.split())):
+    for correction in _read(" ".join(text[:MAX_CHARS].split())):
         found.setdefault((correction.old, correction.new), correction)
     return tuple(found.values())
 
 
 def _read(text: str) -> Iterator[Correction]:
-    pieces = [text[a:b].strip() for a, b in sentences(text)]
+    pieces = [piece for a, b in sentences(text) if len(piece := text[a:b].strip()) <= MAX_SENTENCE]
     both = [*pieces, *(f"{one} {other}" for one, other in itertools.pairwise(pieces))]
     named = [c for piece in both if (c := _old_and_new(piece)) is not None]
     yield from named

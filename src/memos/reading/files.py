@@ -187,12 +187,10 @@ def _is_json_lines(text: str) -> bool:
 def _read_csv(data: bytes, media_type: str | None) -> ReadFile:
     """Each row with the names of its columns, so that a row says by itself what it means."""
     text = decode(data, media_type)
+    first = text.lstrip().split("\n", 1)[0]
+    mark = max(",;\t|", key=first.count)  # the one the names of the columns are parted by
     try:
-        dialect: Any = csv.Sniffer().sniff(text[:8192], delimiters=",;\t|")
-    except csv.Error:
-        dialect = csv.excel
-    try:
-        rows = [row for row in csv.reader(io.StringIO(text), dialect) if any(cell.strip() for cell in row)]
+        rows = [row for row in csv.reader(io.StringIO(text), delimiter=mark) if any(cell.strip() for cell in row)]
     except csv.Error as e:
         raise UnreadableFile(f"the file is no CSV: {e}") from None
     if len(rows) < 2:

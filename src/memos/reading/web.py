@@ -67,10 +67,10 @@ class _Reader(HTMLParser):
             if tag in self._skipped:
                 del self._skipped[len(self._skipped) - 1 - self._skipped[::-1].index(tag) :]
             return
+        if tag in _BLOCKS:
+            self._end_line(keep=self._in_pre)
         if tag == "pre":
             self._in_pre = False
-        if tag in _BLOCKS:
-            self._end_line()
 
     def handle_data(self, data: str) -> None:
         if self._in_title:

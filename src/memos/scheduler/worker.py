@@ -91,7 +91,9 @@ class Worker:
                 pause = QUEUE_PAUSE
             except LeaseLost:
                 log.warning("lease_lost", worker=self.name)
-            except MemosError as e:  # the queue cannot be reached or written; what is leased comes back when its lease ends
+            except (
+                MemosError
+            ) as e:  # the queue cannot be reached or written; what is leased comes back when its lease ends
                 log.error("queue_failed", error=e.code, pause=pause)
                 await self._unless_stopped(asyncio.sleep(pause))
                 pause = min(pause * 2, QUEUE_PAUSE_CAP)
@@ -182,4 +184,3 @@ def _outcome(task: Task, done: Done) -> Outcome:
         return Outcome(task.id, Verdict.DEAD, error=reason)
     wait = getattr(error, "retry_after", None)
     return Outcome(task.id, Verdict.RETRY, error=reason, delay=max(backoff(task.attempts), float(wait or 0.0)))
-

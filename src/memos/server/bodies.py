@@ -48,6 +48,8 @@ class Bodies:
 
     def _limit(self, scope: Scope) -> int:
         """How many bytes a body may have. Archives and forms of files go to disk as they come, others are held in memory."""
+        if _is_json(header(scope, b"content-type")):
+            return self._most
         if scope["method"] == "PUT" and _ARCHIVE.fullmatch(scope["path"]) is not None:
             return self._most_of_archive
         is_form = (header(scope, b"content-type") or "").lower().startswith("multipart/form-data")

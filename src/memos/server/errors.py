@@ -6,7 +6,7 @@ Only errors raised on purpose show their message; anything else is logged and an
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, cast
 
 import structlog
@@ -106,6 +106,18 @@ def _id(request: Request) -> str | None:
     return cast("str | None", request.scope.get("memos.request_id"))
 
 
+def _methods_at(path: str, routes: Iterable[Any]) -> set[str]:
+    """What may be asked of a path: each method has a route of its own, and the framework tells of the first one's only."""
+    found: set[str] = set()
+    for route in routes:
+        inner = getattr(route, "original_router", None)
+        if inner is not None:
+            found |= _methods_at(path, inner.routes)
+        elif getattr(route, "path", None) == path:
+            found |= getattr(route, "methods", None) or set()
+    return found
+
+
 def install(app: FastAPI) -> None:
     """Register the handlers."""
 
@@ -121,4 +133,7 @@ def install(app: FastAPI) -> None:
 
     @app.exception_handler(HTTPException)
     async def http(request: Request, error: HTTPException) -> Response:
+        path = getattr(request.scope.get("route"), "path", None)
+        if error.status_code == 405 and path is not None:
+            error.headers = {"Allow": ", ".join(sorted(_methods_at(path, request.app.routes)))}
         return reply_to(request, error)

@@ -44,7 +44,7 @@ class ServerOptions:
     carry in `Host`. `body_mb`: largest body. `archive_mb`: largest archive to import. `files_mb`: largest form of
     files. `messages_per_add` and `text_chars` (characters of one message): largest add.
     `streams`: event streams at once. `connections`: connections at once. `read_seconds`: until the head of a request
-    is there, and between the lines of its body. `idle_seconds`: until an idle connection is closed. `rate_per_minute`: requests
+    is there, and that a body may come slowly. `idle_seconds`: until an idle connection is closed. `rate_per_minute`: requests
     of one key (without keys: of one address), 0 for no limit; `rate_burst`: how many of them at once, 0 for as many
     as in a minute. `fetch_urls`: fetch files that are given by URL. `metrics`: answer `/metrics`. `shutdown_seconds`: how
     long the end waits for requests and tasks. `port` 0 takes a free one.
@@ -116,9 +116,10 @@ def is_loopback(host: str) -> bool:
     if name == "localhost" or name.endswith(".localhost"):
         return True
     try:
-        return ipaddress.ip_address(name).is_loopback
+        address = ipaddress.ip_address(name)
     except ValueError:
         return False
+    return (getattr(address, "ipv4_mapped", None) or address).is_loopback
 
 
 def _number(name: str, value: object, least: float, most: float) -> None:

@@ -9,7 +9,7 @@ import pytest
 from fastapi import FastAPI
 
 from memos import AsyncMemOS
-from server.conftest import in_process
+from serving import in_process
 
 
 async def keyed(memos: AsyncMemOS, app: FastAPI, user: str, *scopes: str) -> tuple[str, httpx2.AsyncClient]:

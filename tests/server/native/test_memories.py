@@ -258,3 +258,28 @@ async def test_an_add_within_the_shape_but_beyond_the_limits_is_refused(app_clie
     many = await app_client.post("/v1/memories", json={"messages": ["x"] * 1_001})
     assert many.status_code in (400, 413)
     assert (await app_client.get("/v1/memories")).json()["items"] == []
+
+
+async def test_a_method_that_a_path_does_not_know_names_those_that_it_does(app_client: httpx2.AsyncClient) -> None:
+    answer = await app_client.put("/v1/memories", json={})
+    assert answer.status_code == 405
+    assert answer.headers["allow"] == "GET, POST"
+    assert (await app_client.put(f"/v1/memories/{NOBODY}", json={})).headers["allow"] == "DELETE, GET, PATCH"
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("list", {"limit": "5"}),
+        ("list", {"include_inactive": 0}),
+        ("search", {"query": "x", "threshold": True}),
+        ("search", {"query": "x", "as_of": True}),
+        ("search", {"query": " "}),
+        ("delete", {"everything": 1}),
+        ("get", {"ids": ["x"]}),
+    ],
+)
+async def test_a_value_of_another_type_is_refused_not_guessed(
+    app_client: httpx2.AsyncClient, path: str, body: dict[str, Any]
+) -> None:
+    assert (await app_client.post(f"/v1/memories/{path}", json=body)).status_code == 422

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import io
 import zipfile
@@ -9,8 +10,10 @@ from typing import Any
 
 import pytest
 from cloud_wire import BASE, Cloud
+from fastapi import FastAPI
 
 from memos import AsyncMemOS
+from memos.server.fetch import Fetcher
 from memos.server.options import ServerOptions
 
 LONG = (
@@ -258,3 +261,38 @@ class TestSizes:
             f"{BASE}/add/knowledgebase-file", params={"knowledgebase_id": base}, files=files * 2
         )
         assert (twice.status_code, twice.json()["code"]) == (413, 40305)
+
+
+class TestUrls:
+    @pytest.fixture
+    def options(self) -> ServerOptions:
+        return ServerOptions(fetch_urls=True)
+
+    async def test_a_url_is_fetched_when_the_server_may(self, cloud: Cloud, app: FastAPI) -> None:
+        async def page(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            await reader.readuntil(b"\r\n\r\n")
+            body = b"<title>Rates</title><p>The RATE-55 applies.</p>"
+            head = b"HTTP/1.1 200 OK\r\ncontent-type: text/html\r\nconnection: close\r\n"
+            writer.write(head + b"content-length: %d\r\n\r\n" % len(body) + body)
+            await writer.drain()
+            writer.close()
+
+        async def lookup(host: str, port: int) -> list[str]:
+            return ["127.0.0.1"]
+
+        base = await new_base(cloud)
+        async with await asyncio.start_server(page, "127.0.0.1", 0) as server:
+            url = f"http://site.test:{server.sockets[0].getsockname()[1]}/rates"
+            app.state.fetcher = Fetcher(enabled=True, resolve=lookup, allows=lambda _: True)
+            row = (await cloud.ok("add/knowledgebase-file", knowledgebase_id=base, file=[{"content": url}]))[0]
+        assert (row["name"], row["status"]) == ("rates", "completed")
+        assert "RATE-55" in (await search(cloud, "RATE-55", base))[0]["memory_value"]
+
+    async def test_private_addresses_are_refused_even_then(self, cloud: Cloud) -> None:
+        base = await new_base(cloud)
+        for url in ("http://127.0.0.1:1/x.txt", "http://169.254.169.254/latest/meta-data/", "http://[::1]/"):
+            body = {"knowledgebase_id": base, "file": [{"url": url}]}
+            assert await cloud.error("add/knowledgebase-file", **body) == (200, 40000)
+        two = [{"url": "http://127.0.0.1:1/x.txt"}, {"name": "a.txt", "content": b64("Good.")}]
+        rows = await cloud.ok("add/knowledgebase-file", knowledgebase_id=base, file=two)
+        assert [row["status"] for row in rows] == ["failed", "completed"]

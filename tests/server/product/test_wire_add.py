@@ -35,7 +35,11 @@ async def idle(client: Client, user: str) -> None:
 
 
 async def test_r001_what_an_add_names_is_stored_and_found(app_client: Client) -> None:
-    body = {"user_id": "u_alpha", "async_mode": "sync", "messages": [{"role": "user", "content": "My kayak is teal and lives in shed 4."}]}
+    body = {
+        "user_id": "u_alpha",
+        "async_mode": "sync",
+        "messages": [{"role": "user", "content": "My kayak is teal and lives in shed 4."}],
+    }
     rows = (await post(app_client, "/add", body))["data"]
     assert rows
     assert rows[0]["memory_id"]
@@ -73,7 +77,9 @@ async def test_r008_a_file_is_found_by_its_pieces_and_replaced_as_a_whole(app_cl
     rows = (await post(app_client, "/add", {"user_id": "u", "async_mode": "sync", "messages": [item]}))["data"]
     assert [row["memory_type"] for row in rows] == ["RawFileMemory"]
     for token in ("HEAD-11", "MID-22", "TAIL-33"):
-        assert any(token in hit for hit in await found(app_client, "u", token, search_memory_type="RawFileMemory")), token
+        assert any(token in hit for hit in await found(app_client, "u", token, search_memory_type="RawFileMemory")), (
+            token
+        )
     encoded = base64.b64encode(b"A new edition: NEW-44 only.").decode()
     again = {"type": "file", "file": {**first, "file_data": f"data:text/plain;base64,{encoded}"}}
     rows_again = (await post(app_client, "/add", {"user_id": "u", "async_mode": "sync", "messages": [again]}))["data"]
@@ -94,7 +100,13 @@ async def test_a_file_that_is_only_named_is_kept_by_name_with_a_notice(app_clien
 @pytest.mark.parametrize(
     ("content", "stored"),
     [
-        ([{"type": "text", "text": "I own a lute"}, {"type": "image_url", "image_url": {"url": "http://x.invalid/a.png"}}], True),
+        (
+            [
+                {"type": "text", "text": "I own a lute"},
+                {"type": "image_url", "image_url": {"url": "http://x.invalid/a.png"}},
+            ],
+            True,
+        ),
         ([{"type": "text"}], False),
         (["I own a bare lute"], True),
         ([{"type": "hologram", "x": 1}], False),
@@ -171,7 +183,9 @@ async def test_a_cube_that_may_only_be_read_is_not_written(app_client: Client, m
     await post(app_client, "/add", {"user_id": "u", "writable_cube_ids": ["other"], "messages": "Mine."})
 
 
-async def test_when_a_cube_fails_the_answer_says_which_and_what_is_stored(app_client: Client, memos: AsyncMemOS) -> None:
+async def test_when_a_cube_fails_the_answer_says_which_and_what_is_stored(
+    app_client: Client, memos: AsyncMemOS
+) -> None:
     for cube in ("good", "bad"):
         await post(app_client, "/create_cube", {"cube_name": cube, "owner_id": "u"})
     info = await memos.open_cube("bad", user="u")
@@ -192,7 +206,12 @@ async def test_when_a_cube_fails_the_answer_says_which_and_what_is_stored(app_cl
 
 async def test_chat_history_is_context_and_no_memory(app_client: Client) -> None:
     history = [{"role": "assistant", "content": "Which city do you live in?"}]
-    body = {"user_id": "u", "async_mode": "sync", "messages": [{"role": "user", "content": "Oslo."}], "chat_history": history}
+    body = {
+        "user_id": "u",
+        "async_mode": "sync",
+        "messages": [{"role": "user", "content": "Oslo."}],
+        "chat_history": history,
+    }
     await post(app_client, "/add", body)
     stored = await texts(app_client, "u")
     assert "The user lives in Oslo." in stored
@@ -200,7 +219,16 @@ async def test_chat_history_is_context_and_no_memory(app_client: Client) -> None
 
 
 async def test_metadata_of_the_request_can_be_filtered_by_bare_name(app_client: Client) -> None:
-    await post(app_client, "/add", {"user_id": "u", "messages": "I own a lute.", "manager_user_id": "boss", "project_id": "p1"})
-    await post(app_client, "/add", {"user_id": "u", "messages": "I own a harp.", "project_id": "p2", "info": {"mood": "calm"}})
-    assert ["lute" in t for t in await found(app_client, "u", "lute or harp", relativity=0, filter={"project_id": "p1"})] == [True]
-    assert ["harp" in t for t in await found(app_client, "u", "lute or harp", relativity=0, filter={"and": [{"mood": "calm"}]})] == [True]
+    await post(
+        app_client, "/add", {"user_id": "u", "messages": "I own a lute.", "manager_user_id": "boss", "project_id": "p1"}
+    )
+    await post(
+        app_client, "/add", {"user_id": "u", "messages": "I own a harp.", "project_id": "p2", "info": {"mood": "calm"}}
+    )
+    assert [
+        "lute" in t for t in await found(app_client, "u", "lute or harp", relativity=0, filter={"project_id": "p1"})
+    ] == [True]
+    assert [
+        "harp" in t
+        for t in await found(app_client, "u", "lute or harp", relativity=0, filter={"and": [{"mood": "calm"}]})
+    ] == [True]

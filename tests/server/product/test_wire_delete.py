@@ -94,7 +94,15 @@ async def test_deleting_what_replaced_something_brings_that_back(app_client: Cli
 
 async def test_by_file_ids_any_of_them(app_client: Client) -> None:
     def image(url: str) -> list[dict[str, Any]]:
-        return [{"role": "user", "content": [{"type": "text", "text": f"See {url[-5:]}"}, {"type": "image_url", "image_url": {"url": url}}]}]
+        return [
+            {
+                "role": "user",
+                "content": [
+                    {"type": "text", "text": f"See {url[-5:]}"},
+                    {"type": "image_url", "image_url": {"url": url}},
+                ],
+            }
+        ]
 
     await add(app_client, "u", image("http://x.invalid/a.png"))
     await add(app_client, "u", image("http://x.invalid/b.png"))
@@ -143,7 +151,9 @@ async def test_a_record_takes_what_is_there_and_recovering_brings_exactly_that_b
     await add(app_client, "u", [{"role": "user", "content": "I live in Oslo.", "chat_time": "2025-01-01"}])
     await add(app_client, "u", [{"role": "user", "content": "I live in Bergen.", "chat_time": "2025-02-01"}])
     before = sorted(await texts(app_client, "u"))
-    taken = await post(app_client, "/delete_memory_by_record_id", {"mem_cube_id": "u", "record_id": "r1", "user_id": "u"})
+    taken = await post(
+        app_client, "/delete_memory_by_record_id", {"mem_cube_id": "u", "record_id": "r1", "user_id": "u"}
+    )
     assert await texts(app_client, "u") == []
     await add(app_client, "u", "A note between.")
     await post(app_client, "/delete_memory_by_record_id", {"mem_cube_id": "u", "record_id": "r2"})

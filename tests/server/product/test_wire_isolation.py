@@ -27,7 +27,10 @@ def attempts(id: str, user: str | None) -> dict[str, tuple[str, Any]]:
     named = f"?user_id={user}" if user is not None else ""
     return {
         "POST /add": ("/add", me | {"writable_cube_ids": ["alpha"], "messages": "Beta was here."}),
-        "POST /search": ("/search", {"user_id": must, "query": "boiler serial", "readable_cube_ids": ["alpha"], "relativity": 0}),
+        "POST /search": (
+            "/search",
+            {"user_id": must, "query": "boiler serial", "readable_cube_ids": ["alpha"], "relativity": 0},
+        ),
         "POST /get_memory": ("/get_memory", me | cube),
         "GET /get_memory/{memory_id}": (f"/get_memory/{id}{named}", None),
         "POST /get_memory_by_ids": (f"/get_memory_by_ids{named}", [id]),
@@ -41,9 +44,15 @@ def attempts(id: str, user: str | None) -> dict[str, tuple[str, Any]]:
         "POST /chat/complete": ("/chat/complete", {"user_id": must, "query": "serial?"} | cube),
         "POST /chat/stream": ("/chat/stream", {"user_id": must, "query": "serial?"} | cube),
         "POST /chat/stream/playground": ("/chat/stream/playground", {"user_id": must, "query": "serial?"} | cube),
-        "POST /chat/stream/business_user": ("/chat/stream/business_user", {"user_id": must, "query": "?", "business_key": "k"} | cube),
+        "POST /chat/stream/business_user": (
+            "/chat/stream/business_user",
+            {"user_id": must, "query": "?", "business_key": "k"} | cube,
+        ),
         "POST /suggestions": ("/suggestions", {"user_id": must} | cube),
-        "POST /feedback": ("/feedback", {"user_id": must, "history": [], "feedback_content": "wrong", "writable_cube_ids": ["alpha"]}),
+        "POST /feedback": (
+            "/feedback",
+            {"user_id": must, "history": [], "feedback_content": "wrong", "writable_cube_ids": ["alpha"]},
+        ),
     }
 
 
@@ -61,7 +70,9 @@ ELSEWHERE = {
 
 def test_every_route_is_tried() -> None:
     routes = {
-        f"{method} {route.path.removeprefix('/product')}" for route in router.routes for method in getattr(route, "methods", ())
+        f"{method} {route.path.removeprefix('/product')}"
+        for route in router.routes
+        for method in getattr(route, "methods", ())
     }
     assert routes == set(attempts("x", "beta")) | ELSEWHERE
 
@@ -86,7 +97,10 @@ async def try_all(client: Client, memos: AsyncMemOS, id: str, user: str | None, 
         assert "Oslo" not in told, (route, told)
         if answer.status_code == 200:  # said to be unknown, as an id that was never given out
             data = answer.json()["data"]
-            assert data is None or data in ({"memories": [], "missing": [id]}, {"status": "failure", "deleted": 0, "missing": [id]}), (route, told)
+            assert data is None or data in (
+                {"memories": [], "missing": [id]},
+                {"status": "failure", "deleted": 0, "missing": [id]},
+            ), (route, told)
         else:
             assert answer.status_code in (403, 404), (route, told)
             assert answer.json()["code"] == answer.status_code
@@ -145,7 +159,12 @@ async def test_without_a_key_nothing_is_told_once_there_is_one(app_client: Clien
     for route, (path, body) in attempts("x", "alpha").items():
         answer = await app_client.request(route.split()[0], f"/product{path}", json=body)
         assert answer.status_code == 401
-        assert answer.json() == {"code": 401, "message": answer.json()["message"], "data": None, "error": "unauthorized"}
+        assert answer.json() == {
+            "code": 401,
+            "message": answer.json()["message"],
+            "data": None,
+            "error": "unauthorized",
+        }
 
 
 async def test_a_key_that_may_only_read_changes_nothing(app_client: Client, memos: AsyncMemOS) -> None:
@@ -194,7 +213,9 @@ async def test_a_key_that_acts_for_everyone_needs_to_name_nobody(app_client: Cli
     assert gone.json()["data"]["status"] == "success"
 
 
-async def test_user_names_of_files_and_paths_stay_names(app: FastAPI, app_client: Client, memos: AsyncMemOS, tmp_path: Path) -> None:
+async def test_user_names_of_files_and_paths_stay_names(
+    app: FastAPI, app_client: Client, memos: AsyncMemOS, tmp_path: Path
+) -> None:
     for name in ("../../escape", "/etc/passwd", "a/b", "..", "小明", "x" * 256):
         await post(app_client, "/add", {"user_id": name, "async_mode": "sync", "messages": "I own a lute."})
     assert not (tmp_path / "escape").exists()

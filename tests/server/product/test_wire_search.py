@@ -32,7 +32,9 @@ async def test_top_k_counts_over_all_cubes_and_the_best_come_from_any(app_client
     for n in range(6):
         await add(app_client, "u", f"Kayak note number {n} about paddling.", writable_cube_ids=["a" if n % 2 else "b"])
     best = await add(app_client, "u", "The teal kayak is in shed 4.", writable_cube_ids=["b"])
-    data = await search(app_client, "u", "in which shed is the teal kayak", readable_cube_ids=["a", "b"], top_k=3, relativity=0)
+    data = await search(
+        app_client, "u", "in which shed is the teal kayak", readable_cube_ids=["a", "b"], top_k=3, relativity=0
+    )
     assert [part["cube_id"] for part in data["text_mem"]] == ["a", "b"]
     assert len(ids(data)) == 3
     assert best in ids(data)
@@ -138,8 +140,13 @@ async def test_each_cube_can_have_its_own_filter(app_client: Client) -> None:
     await add(app_client, "u", "The red boat floats.", writable_cube_ids=["a"], custom_tags=["y"])
     b = await add(app_client, "u", "The blue boat floats.", writable_cube_ids=["b"], custom_tags=["y"])
     cubes = {"readable_cube_ids": ["a", "b"], "relativity": 0}
-    assert set(ids(await search(app_client, "u", "boat floats", filter={"a": {"tags": "x"}, "b": {"tags": "y"}}, **cubes))) == {a, b}
-    assert set(ids(await search(app_client, "u", "boat floats", filter={"a": {"tags": "x"}, "b": None}, **cubes))) == {a, b}
+    assert set(
+        ids(await search(app_client, "u", "boat floats", filter={"a": {"tags": "x"}, "b": {"tags": "y"}}, **cubes))
+    ) == {a, b}
+    assert set(ids(await search(app_client, "u", "boat floats", filter={"a": {"tags": "x"}, "b": None}, **cubes))) == {
+        a,
+        b,
+    }
     assert set(ids(await search(app_client, "u", "boat floats", filter={"a": {"tags": "x"}}, **cubes))) == {a, b}
 
 
@@ -161,7 +168,9 @@ async def test_each_cube_can_have_its_own_filter(app_client: Client) -> None:
 )
 async def test_a_memory_type_asked_for_is_all_that_comes(app_client: Client, kind: str, buckets: set[str]) -> None:
     await add(app_client, "u", "I live in Oslo and I like strawberry ice cream.")
-    data = await search(app_client, "u", "Where does the user live, and strawberry ice cream?", search_memory_type=kind, relativity=0)
+    data = await search(
+        app_client, "u", "Where does the user live, and strawberry ice cream?", search_memory_type=kind, relativity=0
+    )
     assert {name for name in ("text_mem", "pref_mem", "tool_mem", "skill_mem") if ids(data, name)} == buckets
     if kind not in ("All", "AllSummaryMemory"):
         shown = {m["metadata"]["memory_type"] for name in buckets for part in data[name] for m in part["memories"]}
@@ -189,7 +198,9 @@ async def test_reference_time_is_what_last_week_is_relative_to(app_client: Clien
         message = {"role": "user", "content": f"We had dinner in {place}.", "chat_time": f"{day} 19:00"}
         await add(app_client, "u", [message])  # type: ignore[arg-type]
     for now, place in (("2025-03-11 10:00", "Lisbon"), ("2025-06-18", "Madrid")):
-        first = (await found(app_client, "u", "Where did we have dinner last week?", reference_time=now, relativity=0))[0]
+        first = (await found(app_client, "u", "Where did we have dinner last week?", reference_time=now, relativity=0))[
+            0
+        ]
         assert place in first
 
 

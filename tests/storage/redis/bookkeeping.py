@@ -28,6 +28,12 @@ async def read(client: Any, namespace: str) -> Held:
             case "set":
                 value = {member.decode() for member in await client.smembers(raw)}
             case _:
+                if b":q:" in raw:
+                    lane = key.removeprefix(prefix + "q:")
+                    pending = await client.xpending_range(raw, "workers", "-", "+", 10_000)
+                    held[f"pending:{lane}"] = [
+                        (one["message_id"].decode(), one["consumer"].decode()) for one in pending
+                    ]
                 value = [
                     (id.decode(), fields[b"id"].decode()) for id, fields in await client.xrange(raw) if b"id" in fields
                 ]
@@ -69,6 +75,11 @@ def _lane(want: Held, held: Held, lane: str, members: list[dict[str, str]], now:
     first, kept = members[0], held[f"lane:{lane}"]
     want[f"q:{lane}"] = [(f"{task['place']}-0", task["id"]) for task in members]
     want[f"lane:{lane}"] = kept
+    want[f"pending:{lane}"] = [
+        (f"{task['place']}-0", f"worker:{task['worker']}" if task["state"] == "in_progress" else "returned")
+        for task in members
+        if int(task["place"]) <= int(kept["delivered"])
+    ]
     if kept["at"] == "leased":
         want["leases"][lane] = held["leases"][lane]
         want["tokens"][kept["token"]] = lane

@@ -290,3 +290,27 @@ async def test_many_calls_at_once_use_few_connections(
     made = await asyncio.gather(*(put(queue, f"l{i}", key=f"k{i % 100}") for i in range(500)))
     assert len({task.id for task in made}) == 100
     assert (await client.info("clients"))["connected_clients"] - before <= 40
+
+
+async def test_a_lane_goes_on_when_somebody_deleted_its_tasks(
+    redis_url: str, open_queue: Open, namespace: str, client: Any
+) -> None:
+    clock = Clock()
+    queue = open_queue(redis_url, namespace=namespace, clock=clock)
+    made = await queue.enqueue([new(cube=f"c{i % 2}") for i in range(8)])
+
+    async def delete(*which: int) -> None:
+        await client.delete(*("{" + namespace + "}:task:" + made[i].id for i in which))
+
+    await delete(0, 2)
+    first = await take(queue)
+    assert ids(first.tasks) == [made[1].id]
+    await done(queue, first)
+    lease = await take(queue, seconds=5)
+    assert ids(lease.tasks) == ids(made[3:])
+    await delete(3, 5)
+    clock.forward(6)
+    assert ids(await drain(queue)) == [made[4].id, made[6].id, made[7].id]
+    assert ids((await queue.find(TaskQuery())).items) == [made[i].id for i in (7, 6, 4, 1)]
+    assert await queue.forget("c0") + await queue.forget("c1") == 8
+    assert (await queue.find(TaskQuery())).items == ()

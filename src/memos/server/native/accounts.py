@@ -34,7 +34,7 @@ class NewUser(Wire):
 class UserPatch(Wire):
     """What to change of a user."""
 
-    active: bool = Field(description="`false` stops all her keys at once.", examples=[False])
+    active: fields.Flag = Field(description="`false` stops all her keys at once.", examples=[False])
 
 
 class KeyWish(Wire):
@@ -49,8 +49,8 @@ class KeyWish(Wire):
         examples=[["read"]],
     )
     description: str = Field("", max_length=256, pattern=rf"^$|{fields.NAME}", examples=["laptop"])
-    expires_in_days: float | None = Field(
-        None, gt=0, le=MOST_DAYS, description="Never, when it is left out.", examples=[90]
+    expires_in_days: Annotated[fields.Number, Field(gt=0, le=MOST_DAYS)] | None = Field(
+        None, description="Never, when it is left out.", examples=[90]
     )
 
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from fastapi import Path, Query
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, Strict, WithJsonSchema
 
 from memos.memory.model import EdgeType, Kind
 from memos.memory.number import MOST_AT_ONCE
@@ -22,6 +22,18 @@ MAX_TOKENS = 1 << 53
 NAME = r"^[^\x00-\x1f\x7f]*[^\s\x00-\x1f\x7f][^\x00-\x1f\x7f]*$"
 NAME_BOUNDS: dict[str, Any] = {"min_length": 1, "max_length": 256, "pattern": NAME}
 NOT_BLANK = r"\S"
+
+
+def _no_text(value: object) -> object:
+    if isinstance(value, (str, bool)):
+        raise ValueError("Input should be a number")
+    return value
+
+
+# In bodies: true and 1 and "1" are three things.
+Flag = Annotated[bool, Strict()]
+Whole = Annotated[int, BeforeValidator(_no_text)]
+Number = Annotated[float, BeforeValidator(_no_text)]
 
 Name = Annotated[str, Field(**NAME_BOUNDS)]
 Session = Annotated[Name, Field(description="The conversation.", examples=["trip-to-oslo"])]
@@ -45,12 +57,14 @@ WhereFilter = Annotated[FilterShape, Field(examples=[{"tags": "travel", "happene
 Kinds = Annotated[
     list[Kind], Field(min_length=1, max_length=len(Kind), description="Only these kinds.", examples=[["fact", "trace"]])
 ]
-Threshold = Annotated[float, Field(ge=0, le=1, description="The lowest score a hit may have.", examples=[0.2])]
+Share = Annotated[Number, Field(ge=0, le=1)]
+Threshold = Annotated[Share, Field(description="The lowest score a hit may have.", examples=[0.2])]
 Limit = Annotated[
-    int, Field(ge=1, le=MOST_AT_ONCE, description="Hits at most (10; 200 with `max_tokens`).", examples=[5])
+    Whole, Field(ge=1, le=MOST_AT_ONCE, description="Hits at most (10; 200 with `max_tokens`).", examples=[5])
 ]
 Tokens = Annotated[
-    int, Field(ge=1, le=MAX_TOKENS, description="Hard budget of `context`, in tokens of 4 characters.", examples=[800])
+    Whole,
+    Field(ge=1, le=MAX_TOKENS, description="Hard budget of `context` (a token: 4 characters).", examples=[800]),
 ]
 QueryText = Annotated[
     str,
@@ -68,7 +82,7 @@ _TIME_SCHEMA: dict[str, Any] = {
     "anyOf": [
         {"type": "string", "format": "date-time"},
         {"type": "string", "format": "date"},
-        {"type": "number", "minimum": 0, "maximum": 4_102_444_800},
+        {"type": "number", "description": "Seconds (or milliseconds) since 1970."},
     ],
 }
 When = Annotated[

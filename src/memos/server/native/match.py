@@ -6,6 +6,7 @@ import re
 from typing import Annotated
 
 from fastapi import Header
+from pydantic import WithJsonSchema
 
 from memos.errors import InvalidInput
 from memos.memory.model import Memory
@@ -14,10 +15,8 @@ from memos.system import AsyncMemOS
 
 IfMatch = Annotated[
     str | None,
-    Header(
-        description='Make the change only at this version of the memory: its `ETag`, such as `"3"`, or `*`.',
-        pattern=r'^(\*|"[1-9][0-9]{0,8}")$',
-    ),
+    WithJsonSchema({"type": "string", "examples": ['"3"', "*"]}),
+    Header(description='Make the change only at this version of the memory: its `ETag`, such as `"3"`, or `*`.'),
 ]
 _VERSION = re.compile(r'(?:W/)?"?([1-9][0-9]{0,17})"?')
 

@@ -10,7 +10,21 @@ from pydantic import ConfigDict, Field, WithJsonSchema
 from memos.memory.number import MOST_AT_ONCE
 from memos.reading.foreign import ROLES
 from memos.server.native import fields
-from memos.server.native.fields import AsOf, Ids, Info, KnownAt, Name, QueryText, Scoped, Session, Tags, Wire
+from memos.server.native.fields import (
+    AsOf,
+    Flag,
+    Ids,
+    Info,
+    KnownAt,
+    Name,
+    QueryText,
+    Scoped,
+    Session,
+    Share,
+    Tags,
+    Whole,
+    Wire,
+)
 
 _PART: dict[str, Any] = {
     "type": "object",
@@ -60,8 +74,8 @@ class Add(Scoped):
     idempotency_key: Name | None = Field(
         None, description="The same key again stores nothing new and answers the same ids.", examples=["import-7/42"]
     )
-    derive: bool = Field(True, description="Read it for facts; `false` keeps the raw record only.")
-    wait: bool = Field(False, description="Answer when facts and vectors are derived too.")
+    derive: Flag = Field(True, description="Read it for facts; `false` keeps the raw record only.")
+    wait: Flag = Field(False, description="Answer when facts and vectors are derived too.")
     task_id: Name | None = Field(None, description="A name of your own for the work behind it.", examples=["turn-12"])
 
 
@@ -70,12 +84,12 @@ class Listing(Scoped):
 
     filter: fields.WhereFilter | None = None
     kinds: fields.Kinds | None = None
-    limit: int = Field(100, ge=1, le=MOST_AT_ONCE, description="Items of a page at most.")
+    limit: Whole = Field(100, ge=1, le=MOST_AT_ONCE, description="Items of a page at most.")
     cursor: str | None = Field(None, max_length=512, description="The `cursor` of the page before, to go on after it.")
     order: fields.OrderField = "newest"
     as_of: AsOf | None = None
     known_at: KnownAt | None = None
-    include_inactive: bool = Field(False, description="Also superseded, retracted and archived ones.")
+    include_inactive: Flag = Field(False, description="Also superseded, retracted and archived ones.")
 
 
 class Counting(Scoped):
@@ -83,7 +97,7 @@ class Counting(Scoped):
 
     filter: fields.WhereFilter | None = None
     kinds: fields.Kinds | None = None
-    include_inactive: bool = Field(False, description="Also superseded, retracted and archived ones.")
+    include_inactive: Flag = Field(False, description="Also superseded, retracted and archived ones.")
 
 
 class _Asking(Scoped):
@@ -107,7 +121,8 @@ def _either(*names: str, required: bool) -> Callable[[dict[str, Any]], None]:
             {
                 "type": "object",
                 "title": f"{schema['title']} by {chosen}",
-                "properties": {k: v for k, v in fields.items() if k not in names} | {chosen: _given(fields[chosen])},
+                "properties": {k: v for k, v in fields.items() if k not in names}
+                | {chosen: _given(fields[chosen]) if required else fields[chosen]},
                 "required": [*needed, chosen] if required else needed,
                 "additionalProperties": False,
             }
@@ -138,7 +153,7 @@ class Search(_Asking):
         examples=[["ada", "team"]],
     )
     kinds: fields.Kinds | None = None
-    include_superseded: bool = Field(False, description="Also what was true once.")
+    include_superseded: Flag = Field(False, description="Also what was true once.")
 
 
 class Explain(_Asking):
@@ -155,10 +170,10 @@ class Delete(Scoped):
     ids: Ids | None = None
     filter: fields.WhereFilter | None = None
     session: Session | None = None
-    everything: bool = Field(False, description="Everything in the cube.")
-    hard: bool = Field(True, description="Gone for good. `false`: hidden, kept in history, and can be undone.")
-    dry_run: bool = Field(False, description="Only tell what would be deleted.")
-    vacuum: bool | None = Field(
+    everything: Flag = Field(False, description="Everything in the cube.")
+    hard: Flag = Field(True, description="Gone for good. `false`: hidden, kept in history, and can be undone.")
+    dry_run: Flag = Field(False, description="Only tell what would be deleted.")
+    vacuum: Flag | None = Field(
         None, description="Rewrite the file so that no page holds the text (default: if small)."
     )
 
@@ -176,7 +191,7 @@ class Patch(Scoped):
     title: str | None = Field(None, min_length=1, description="The new title.", examples=["Where Ada lives"])
     tags: Tags | None = None
     info: Info | None = Field(None, description="Merged into what is there; null removes a key.")
-    importance: float | None = Field(None, ge=0, le=1, examples=[0.9])
+    importance: Share | None = Field(None, examples=[0.9])
     valid_from: fields.When | None = Field(None, description="Since when it is true.")
     valid_to: fields.When | None = Field(None, description="Until when it was true.")
     cause: str | None = Field(None, max_length=1_000, description="Why, for the history.", examples=["she told us"])

@@ -17,7 +17,7 @@ class ErrorInfo(BaseModel):
     )
 
 
-class Problem(BaseModel):
+class ErrorAnswer(BaseModel):
     """Every answer that is not a success."""
 
     model_config = ConfigDict(title="Error")
@@ -66,7 +66,7 @@ _WRITE = (*_READ, *_BODY, 409, 507)
 
 def _documented(status: int) -> dict[str, Any]:
     text, code, message = _TEXTS[status]
-    shown: dict[str, Any] = {"description": text, "model": Problem}
+    shown: dict[str, Any] = {"description": text, "model": ErrorAnswer}
     shown["content"] = {
         "application/json": {"example": {"error": {"code": code, "message": message}, "request_id": "01J9ZK3V7Q"}}
     }

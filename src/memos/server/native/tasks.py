@@ -40,7 +40,22 @@ States = Annotated[
 Everyone = Annotated[bool, Query(description="Everybody's tasks (needs the scope `admin`).")]
 STREAM: dict[str, Any] = {
     "description": "Server-sent events: the `data` of each is a task, as JSON.",
-    "content": {"text/event-stream": {"schema": {"type": "string"}}},
+    "content": {
+        "text/event-stream": {
+            "schema": {
+                "type": "object",
+                "description": "One event.",
+                "properties": {
+                    "data": {
+                        "type": "string",
+                        "contentMediaType": "application/json",
+                        "contentSchema": {"$ref": "#/components/schemas/Task"},
+                    }
+                },
+                "required": ["data"],
+            }
+        }
+    },
 }
 
 

@@ -112,7 +112,7 @@ def number_of(status: int, code: str, details: Any = None) -> int:
 
 def _of_validation(detail: Mapping[str, Any]) -> int:
     """The number for the first field that does not fit: missing, empty, too long an id, of another type, or else wrong."""
-    kind, where = str(detail.get("type", "")), str(list(detail.get("loc", ("",)))[-1])
+    kind, where = str(detail.get("type", "")), str(next(reversed(detail.get("loc", ())), ""))
     if kind == "missing":
         return 40002
     if kind in ("string_too_short", "too_short"):

@@ -118,7 +118,8 @@ async def _body(request: Request) -> bodies.AddFilesBody:
     try:
         return bodies.AddFilesBody.model_validate_json(await request.body())
     except ValidationError as e:
-        raise RequestValidationError(e.errors(include_url=False, include_context=False, include_input=False)) from None
+        found = e.errors(include_url=False, include_context=False, include_input=False)
+        raise RequestValidationError([{**error, "loc": ("body", *error["loc"])} for error in found]) from None
 
 
 async def _add_form(request: Request, memos: AsyncMemOS, caller: Caller, id: str | None) -> Response:

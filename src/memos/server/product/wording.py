@@ -21,8 +21,8 @@ CALLED = "Called Successfully"
 
 VALIDATION = "Parameter validation error on {method} {path}: {message}"
 TAKEN = (
-    "cube {cube!r} belongs to another user, and {user!r} may not {need} it; its owner can share it with "
-    'share({cube!r}, {user!r}, "{need}"), or choose another name'
+    "cube {cube!r} belongs to another user, and {user!r} may not {need} it; its owner can share it "
+    "(PUT /v1/cubes/{cube}/grants/{user}, level {need}), or choose another name"
 )
 NO_SKILL_UPLOAD = (
     "is_upload_skill: uploading skills is not possible in this version and nothing was stored; "

@@ -129,16 +129,24 @@ class Link:
             try:
                 async with self._at_once:
                     return await once(again)
-            except self._denied as error:
-                raise self._translated(error) from error
-            except self._away as error:
-                if time.monotonic() + pause > until:
+            except (self._errors.RedisError, *self._away) as error:
+                if isinstance(error, self._errors.ReadOnlyError):
+                    await self._drop_idle()
+                if not self._may_pass(error) or time.monotonic() + pause > until:
                     raise self._translated(error) from error
-                again = True
-                await asyncio.sleep(pause)
-                pause = min(pause * 2, PAUSE_CAP)
-            except self._errors.RedisError as error:
-                raise self._translated(error) from error
+            again = True
+            await asyncio.sleep(pause)
+            pause = min(pause * 2, PAUSE_CAP)
+
+    def _may_pass(self, error: Exception) -> bool:
+        if isinstance(error, self._denied):
+            return False
+        return isinstance(error, self._away) or _says(str(error), "BUSY", "TRYAGAIN")
+
+    async def _drop_idle(self) -> None:
+        """Another server may have become the one that is written to; the next call looks the address up anew."""
+        if pool := getattr(self._client, "connection_pool", None):
+            await pool.disconnect(inuse_connections=False)
 
     async def _connect(self) -> None:
         """Look once at what kind of server it is. Raises Unavailable for one that would lose tasks."""
@@ -147,7 +155,7 @@ class Link:
         async with self._connecting:
             if self._ready:
                 return
-            info = await self._client.info("everything")
+            info = await self._client.info()
             version = tuple(int(part) for part in str(info["redis_version"]).split(".")[:2])
             if version < OLDEST:
                 raise Unavailable(f"Redis at {self.shown} is {info['redis_version']}; 6.2 or newer is needed")

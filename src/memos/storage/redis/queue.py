@@ -27,7 +27,7 @@ from typing import Any
 from memos.errors import Busy, InvalidInput, LeaseLost, StorageError
 from memos.memory.ids import is_id
 from memos.memory.time import from_micros, to_micros
-from memos.storage.redis import scripts
+from memos.storage.redis import scripts, scripts_care
 from memos.storage.redis.link import Link
 from memos.storage.redis.rows import (
     asked,
@@ -201,7 +201,7 @@ class RedisTaskQueue:
         counts = dict.fromkeys(TaskState, 0)
         before: Any = NEWEST
         while before is not None:
-            before, *found = await self._run(scripts.COUNTS, before, *query_arguments(query))
+            before, *found = await self._run(scripts_care.COUNTS, before, *query_arguments(query))
             for state, count in zip(found[::2], found[1::2], strict=True):
                 counts[TaskState(state.decode())] += count
         return counts
@@ -209,7 +209,7 @@ class RedisTaskQueue:
     async def stats(self) -> Mapping[str, KindStats]:
         """See `TaskQueue.stats`."""
         found: dict[str, KindStats] = {}
-        for kind, *states, oldest, minute, took in await self._run(scripts.STATS):
+        for kind, *states, oldest, minute, took in await self._run(scripts_care.STATS):
             waiting, running, completed, failed, cancelled = states
             took = sorted(int(one) / 1e6 for one in took)
             p50, p95 = _quantile(took, 0.5), _quantile(took, 0.95)
@@ -221,19 +221,19 @@ class RedisTaskQueue:
 
     async def retry(self, query: TaskQuery, ids: Collection[str] | None = None) -> int:
         """See `TaskQueue.retry`."""
-        return await self._change(scripts.RETRY, query, {TaskState.FAILED}, ids)
+        return await self._change(scripts_care.RETRY, query, {TaskState.FAILED}, ids)
 
     async def cancel(self, query: TaskQuery, ids: Collection[str] | None = None) -> int:
         """See `TaskQueue.cancel`."""
-        return await self._change(scripts.CANCEL, query, {TaskState.WAITING, TaskState.FAILED}, ids)
+        return await self._change(scripts_care.CANCEL, query, {TaskState.WAITING, TaskState.FAILED}, ids)
 
     async def forget(self, cube: str) -> int:
         """See `TaskQueue.forget`."""
-        return await self._until_none(scripts.FORGET, asked(cube), CHUNK)
+        return await self._until_none(scripts_care.FORGET, asked(cube), CHUNK)
 
     async def prune(self, older_than: float = KEPT_SECONDS) -> int:
         """See `TaskQueue.prune`."""
-        return await self._until_none(scripts.PRUNE, micros(older_than), CHUNK)
+        return await self._until_none(scripts_care.PRUNE, micros(older_than), CHUNK)
 
     async def close(self) -> None:
         """See `TaskQueue.close`."""
@@ -265,7 +265,7 @@ class RedisTaskQueue:
         """Tasks that match, newest first, with their numbers."""
         at: Any = before
         while at is not None:
-            at, tasks, numbers = await self._run(scripts.FIND, at, limit, *query_arguments(query))
+            at, tasks, numbers = await self._run(scripts_care.FIND, at, limit, *query_arguments(query))
             yield tasks_of(tasks), numbers
 
     async def _until_none(self, script: str, *arguments: Any) -> int:

@@ -19,6 +19,7 @@ FIELDS = (
 )  # fmt: skip
 LONGEST_ERROR = 500
 HIGHEST_PRIORITY = 1_000_000
+LONGEST_SECONDS = 100 * 366 * 86_400
 
 
 def checked(text: str) -> str:
@@ -50,8 +51,8 @@ def cut(error: str) -> str:
 
 def micros(seconds: float) -> int:
     """Whole microseconds, none below zero. Raises InvalidInput for what is no number."""
-    if not math.isfinite(seconds):
-        raise InvalidInput(f"{seconds!r} is not a number of seconds")
+    if not math.isfinite(seconds) or seconds > LONGEST_SECONDS:
+        raise InvalidInput(f"{seconds!r} is not a number of seconds up to {LONGEST_SECONDS:,}")
     return max(0, round(seconds * 1_000_000))
 
 

@@ -1,7 +1,6 @@
-"""The scripts of the Redis queue: each is one step, which happens as a whole. `scripts_base` says what the keys are.
+"""The scripts by which work goes through the Redis queue; each is one step. `scripts_base` says what the keys are.
 
-KEYS[1] is the prefix of every key. ARGV[1] is the time in microseconds, or nothing for the server's. A value of a query that
-may be missing comes as `=` and the value, or as nothing.
+KEYS[1] is the prefix of every key. ARGV[1] is the time in microseconds, or nothing for the server's.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from memos.storage.redis.scripts_base import whole
 ENQUEUE = whole("""
 -- now, per_user, total, tasks in JSON -> {false, tasks in JSON} or {'user' or 'total', how many are live}
 local answers, new, made, more = {}, {}, {}, {}
-local by_key, by_lane = {}, {}
+local by_key, by_lane, kinds = {}, {}, {}
 for _, t in ipairs(cjson.decode(ARGV[4])) do
   local in_key, in_lane = t.key and joined(t.kind, t.key), joined(t.kind, t.lane)
   local there = (made[t.id] or call('EXISTS', P .. 'task:' .. t.id) == 1) and t.id
@@ -49,12 +48,13 @@ for i, t in ipairs(new) do
     end
   end
   call('HSET', P .. 'task:' .. t.id, unpack(fields))
-  call('ZADD', P .. 'all', t.n, t.id)
-  call('ZADD', P .. 'user:' .. t.user, t.n, t.id)
-  if t.cube then call('ZADD', P .. 'cube:' .. t.cube, t.n, t.id) end
-  if t.caller then call('ZADD', P .. 'caller:' .. t.caller, t.n, t.id) end
+  gather(come, P .. 'all', t.n, t.id)
+  gather(come, P .. 'user:' .. t.user, t.n, t.id)
+  if t.cube then gather(come, P .. 'cube:' .. t.cube, t.n, t.id) end
+  if t.caller then gather(come, P .. 'caller:' .. t.caller, t.n, t.id) end
   if t.key then call('HSET', P .. 'keys:' .. t.kind, t.key, t.id) end
-  call('SADD', P .. 'kinds', t.kind)
+  if not kinds[t.kind] then call('SADD', P .. 'kinds', t.kind) end
+  kinds[t.kind] = true
   live(t, 1)
   enter_state(t)
   if append(t) then place(t.lane) end
@@ -79,37 +79,48 @@ if lane then
   return {lane, call('ZSCORE', P .. 'leases', lane), as_json(tasks)}
 end
 
-reclaim()
-open_due()
-local best
-for i = 6, #ARGV do
-  local kind = ARGV[i]
-  local top = call('ZREVRANGE', P .. 'priorities:' .. kind, 0, 0)[1]
-  if top then
-    local spot = joined(kind, top)
-    local user = call('ZRANGE', P .. 'users:' .. spot, 0, 0, 'WITHSCORES')
-    local first = call('ZRANGE', P .. 'lanes:' .. joined(spot, user[1]), 0, 0, 'WITHSCORES')
-    local found = {-tonumber(top), tonumber(user[2]), tonumber(first[2]), lane = first[1], user = user[1]}
-    local better = not best
-    for j = 1, 3 do
-      if better or found[j] > best[j] then break end
-      better = found[j] < best[j]
+-- The ready lane whose turn it is: by priority, then by who was served least recently, then by the oldest task.
+local function choose()
+  local best
+  for i = 6, #ARGV do
+    local kind = ARGV[i]
+    local top = call('ZREVRANGE', P .. 'priorities:' .. kind, 0, 0)[1]
+    if top then
+      local spot = joined(kind, top)
+      local user = call('ZRANGE', P .. 'users:' .. spot, 0, 0, 'WITHSCORES')
+      local first = call('ZRANGE', P .. 'lanes:' .. joined(spot, user[1]), 0, 0, 'WITHSCORES')
+      local found = {-tonumber(top), tonumber(user[2]), tonumber(first[2]), lane = first[1], user = user[1]}
+      local better = not best
+      for j = 1, 3 do
+        if better or found[j] > best[j] then break end
+        better = found[j] < best[j]
+      end
+      if better then best = found end
     end
-    if better then best = found end
   end
-end
-if not best then
-  close()
-  return {false, last_wake(), '[]'}
+  return best
 end
 
-lane = best.lane
-local stream = P .. 'q:' .. lane
-unplace(lane)
+reclaim()
+open_due()
+local best, stream, entries
+while true do
+  best = choose()
+  if not best then
+    close()
+    return {false, last_wake(), '[]'}
+  end
+  lane, stream = best.lane, P .. 'q:' .. best.lane
+  unplace(lane)
+  entries = call('XRANGE', stream, '-', '+', 'COUNT', limit)
+  if entries[1] and load(entries[1][2][2]) then break end
+  place(lane)  -- its first task was deleted by somebody else
+end
 local delivered = tonumber(call('HGET', P .. 'lane:' .. lane, 'delivered'))
 local begun, fresh, kind = {}, 0, nil
-for i, entry in ipairs(call('XRANGE', stream, '-', '+', 'COUNT', limit)) do
+for i, entry in ipairs(entries) do
   local t = load(entry[2][2], ALL)
+  if not t then break end
   local again = tonumber(t.attempts) > 0
   if i > 1 and (again or t.kind ~= kind or tonumber(t.available) > now) then break end
   kind = t.kind
@@ -164,6 +175,7 @@ if not holds(lane, token) then
   return 1
 end
 
+call('ZREM', P .. 'leases', lane)  -- frees memory first, see `scripts_base`
 for _, outcome in ipairs(ends) do
   local t = load(outcome.id)
   if t and t.lane == lane and t.state == 'in_progress' then
@@ -228,140 +240,4 @@ for i = 2, #ARGV do
 end
 close()
 return as_json(tasks)
-""")
-
-FIND = whole("""
--- now, before, limit, query -> {where to go on or false, tasks, their numbers}
-reclaim()
-local q = query_at(4)
-local limit, tasks, numbers = tonumber(ARGV[3]), {}, {}
-local rest = scan(q, ARGV[2], 2000, ALL, function(t)
-  tasks[#tasks + 1] = row(t)
-  numbers[#numbers + 1] = t.n
-  return #tasks >= limit
-end)
-close()
-return {rest or false, as_json(tasks), numbers}
-""")
-
-COUNTS = whole("""
--- now, before, query -> {where to go on or false, state, how many, ...}
-reclaim()
-local q = query_at(3)
-local found, rest = {}, nil
-local function one(state, kind, n)
-  if (not q.state_set or q.state_set[state]) and (not q.kind_set or q.kind_set[kind]) then
-    found[state] = (found[state] or 0) + n
-  end
-end
-if q.caller or (q.user and q.cube) then
-  rest = scan(q, ARGV[2], 5000, NEEDED, function(t) one(t.state, t.kind, 1) end)
-elseif q.user or q.cube then
-  local all = call('HGETALL', P .. (q.user and 'counts:u:' .. q.user or 'counts:c:' .. q.cube))
-  for i = 1, #all, 2 do
-    local cut = string.find(all[i], ':', 1, true)  -- a state has no colon
-    one(string.sub(all[i], 1, cut - 1), string.sub(all[i], cut + 1), tonumber(all[i + 1]))
-  end
-else
-  for _, kind in ipairs(call('SMEMBERS', P .. 'kinds')) do
-    for _, state in ipairs({'waiting', 'in_progress', 'failed', 'completed', 'cancelled'}) do
-      one(state, kind, call('ZCARD', P .. state .. ':' .. kind))
-    end
-  end
-end
-local answer = {rest or false}
-for state, n in pairs(found) do
-  answer[#answer + 1] = state
-  answer[#answer + 1] = n
-end
-close()
-return answer
-""")
-
-STATS = whole("""
--- now -> for each kind: {kind, how many in each of five states, us the oldest waits, done in a minute, latencies in us}
-reclaim()
-local answer = {}
-for _, kind in ipairs(call('SMEMBERS', P .. 'kinds')) do
-  local line = {kind}
-  for _, state in ipairs({'waiting', 'in_progress', 'completed', 'failed', 'cancelled'}) do
-    line[#line + 1] = call('ZCARD', P .. state .. ':' .. kind)
-  end
-  local id = call('ZRANGE', P .. 'waiting:' .. kind, 0, 0)[1]
-  local oldest = id and tonumber(call('HGET', P .. 'task:' .. id, 'enqueued'))
-  line[#line + 1] = oldest and int(math.max(0, now - oldest)) or '0'
-  local done = P .. 'completed:' .. kind
-  line[#line + 1] = call('ZCOUNT', done, '(' .. int(now - 60000000), '+inf')
-  local took = {}
-  for i, id in ipairs(call('ZREVRANGEBYSCORE', done, '+inf', '(' .. int(now - 3600000000), 'LIMIT', 0, 1000)) do
-    local t = call('HMGET', P .. 'task:' .. id, 'finished', 'enqueued')
-    took[i] = int(t[1] - t[2])
-  end
-  line[#line + 1] = took
-  answer[#answer + 1] = line
-end
-close()
-return answer
-""")
-
-RETRY = whole("""
--- now, query, ids from the oldest on -> how many
-reclaim()
-local q, i = query_at(2)
-local n = 0
-for j = i, #ARGV do
-  local t = load(ARGV[j])
-  if t and t.state == 'failed' and matches(t, q) then
-    t.place = number()
-    t.attempts, t.available = '0', int(now)
-    t.started, t.finished, t.error, t.worker, t.progress, t.by = false, false, false, false, '0', false
-    turn(t, 'waiting')
-    save(t, 'state', 'place', 'attempts', 'available', 'started', 'finished', 'error', 'worker', 'progress', 'by')
-    if append(t) then place(t.lane) end
-    n = n + 1
-  end
-end
-close()
-return n
-""")
-
-CANCEL = whole("""
--- now, query, ids -> how many
-reclaim()
-local q, i = query_at(2)
-local n = 0
-for j = i, #ARGV do
-  local t = load(ARGV[j])
-  if t and (t.state == 'waiting' or t.state == 'failed') and matches(t, q) then
-    if t.state == 'waiting' then touch(t.lane) end
-    finish(t, 'cancelled')
-    save(t, 'state', 'finished')
-    n = n + 1
-  end
-end
-sweep()
-return n
-""")
-
-FORGET = whole("""
--- now, cube, how many at most -> how many
-reclaim()
-local ids = call('ZRANGE', P .. 'cube:' .. ARGV[2], 0, ARGV[3] - 1)
-for _, id in ipairs(ids) do drop(load(id)) end
-sweep()
-return #ids
-""")
-
-PRUNE = whole("""
--- now, age in us, how many at most of a state -> how many
-local n = 0
-for _, kind in ipairs(call('SMEMBERS', P .. 'kinds')) do
-  for _, state in ipairs({'completed', 'cancelled'}) do
-    local ids = call('ZRANGEBYSCORE', P .. state .. ':' .. kind, '-inf', int(now - ARGV[2]), 'LIMIT', 0, ARGV[3])
-    for _, id in ipairs(ids) do drop(load(id)) end
-    n = n + #ids
-  end
-end
-sweep()
-return n
 """)

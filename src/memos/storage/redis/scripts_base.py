@@ -39,12 +39,11 @@ local NEEDED = {
 }
 local ALL = {%FIELDS%, 'n', 'place', 'key'}
 local GROUP, BACK = 'workers', 'returned'  -- BACK: the consumer that has what was begun and given back
-local DUE = 1000                           -- lanes that are looked after in one step
+local DUE, RUN_OUT = 200, 20  -- how many lanes are looked after in one step, so that none takes long
 local OPEN = {waiting = true, in_progress = true, failed = true}
 
 local function int(x) return string.format('%.0f', x) end
 local function joined(a, b) return #a .. ':' .. a .. b end
-local function given(value) return value ~= '' and string.sub(value, 2) end
 
 local now = tonumber(ARGV[1])
 if not now then
@@ -86,20 +85,40 @@ local function save(t, ...)
   if #set > 0 then call('HSET', P .. 'task:' .. t.id, unpack(set)) end
 end
 
--- Counters are summed up and written once, by `close`.
-local sums = {}
+-- Writes are gathered and done together, a key at a time: what leaves streams and sets, what enters sets, and counters.
+local acked, gone, come, sums = {}, {}, {}, {}
+
+local function gather(writes, key, a, b)
+  local list = writes[key] or {}
+  writes[key] = list
+  list[#list + 1] = a
+  if b then list[#list + 1] = b end
+end
 
 local function add(hash, field, by)
   sums[hash] = sums[hash] or {}
   sums[hash][field] = (sums[hash][field] or 0) + by
 end
 
-local function write_sums()
+local function in_parts(list, act)
+  for i = 1, #list, 1000 do act(unpack(list, i, math.min(i + 999, #list))) end
+end
+
+local function write()
+  for stream, ids in pairs(acked) do
+    in_parts(ids, function(...)
+      call('XACK', stream, GROUP, ...)
+      call('XDEL', stream, ...)
+    end)
+  end
+  for set, ids in pairs(gone) do in_parts(ids, function(...) call('ZREM', set, ...) end) end
+  for set, scored in pairs(come) do in_parts(scored, function(...) call('ZADD', set, ...) end) end
   for hash, fields in pairs(sums) do
     for field, by in pairs(fields) do
       if by ~= 0 and call('HINCRBY', hash, field, by) == 0 then call('HDEL', hash, field) end
     end
   end
+  acked, gone, come, sums = {}, {}, {}, {}
 end
 
 local function is_live(state) return state == 'waiting' or state == 'in_progress' end
@@ -111,14 +130,14 @@ local function count(t, by)
 end
 
 local function leave_state(t)
-  call('ZREM', P .. t.state .. ':' .. t.kind, t.id)
-  if t.state == 'waiting' then call('ZREM', P .. 'wait:' .. joined(t.kind, t.lane), t.id) end
+  gather(gone, P .. t.state .. ':' .. t.kind, t.id)
+  if t.state == 'waiting' then gather(gone, P .. 'wait:' .. joined(t.kind, t.lane), t.id) end
   count(t, -1)
 end
 
 local function enter_state(t)
-  call('ZADD', P .. t.state .. ':' .. t.kind, OPEN[t.state] and t.n or t.finished, t.id)
-  if t.state == 'waiting' then call('ZADD', P .. 'wait:' .. joined(t.kind, t.lane), t.place, t.id) end
+  gather(come, P .. t.state .. ':' .. t.kind, OPEN[t.state] and t.n or t.finished, t.id)
+  if t.state == 'waiting' then gather(come, P .. 'wait:' .. joined(t.kind, t.lane), t.place, t.id) end
   count(t, 1)
 end
 
@@ -171,13 +190,23 @@ local function unplace(lane)
   return h[1]
 end
 
+local function first_of(lane)
+  local stream = P .. 'q:' .. lane
+  while true do
+    local first = call('XRANGE', stream, '-', '+', 'COUNT', 1)[1]
+    local t = first and load(first[2][2])
+    if t or not first then return t end
+    call('XACK', stream, GROUP, first[1])  -- somebody else deleted the task; the lane must not stand still for that
+    call('XDEL', stream, first[1])
+  end
+end
+
 local function place(lane)
-  local first = call('XRANGE', P .. 'q:' .. lane, '-', '+', 'COUNT', 1)[1]
-  if not first then
+  local t = first_of(lane)
+  if not t then
     call('DEL', P .. 'q:' .. lane, P .. 'lane:' .. lane)
     return
   end
-  local t = load(first[2][2])
   if tonumber(t.available) > now then
     call('ZADD', P .. 'delayed', t.available, lane)
     call('HSET', P .. 'lane:' .. lane, 'at', 'delayed')
@@ -198,10 +227,7 @@ local function append(t)
   return new
 end
 
-local function take_out(t)
-  call('XACK', P .. 'q:' .. t.lane, GROUP, t.place .. '-0')
-  call('XDEL', P .. 'q:' .. t.lane, t.place .. '-0')
-end
+local function take_out(t) gather(acked, P .. 'q:' .. t.lane, t.place .. '-0') end
 
 local function finish(t, state)
   take_out(t)
@@ -229,16 +255,21 @@ end
 
 -- End the lease of a lane. What it still holds is handed to `left`, then waits in its old place, and the lane is open again.
 local function end_lease(lane, left)
+  write()
   local stream = P .. 'q:' .. lane
   local h = call('HMGET', P .. 'lane:' .. lane, 'worker', 'token')
   local held = entries_of(lane, h[1])
   if #held > 0 then
-    for _, entry in ipairs(call('XCLAIM', stream, GROUP, BACK, 0, unpack(held))) do left(load(entry[2][2])) end
+    for _, entry in ipairs(call('XCLAIM', stream, GROUP, BACK, 0, unpack(held))) do
+      local t = load(entry[2][2])
+      if t then left(t) end
+    end
   end
   call('XGROUP', 'DELCONSUMER', stream, GROUP, consumer(h[1]))
   call('ZREM', P .. 'leases', lane)
   call('HDEL', P .. 'tokens', h[2])
   call('HDEL', P .. 'lane:' .. lane, 'token', 'worker')
+  write()
   place(lane)
 end
 
@@ -268,7 +299,7 @@ end
 
 -- End the leases that ran out. Every script that shows or changes tasks begins with it, so none is seen in progress for ever.
 local function reclaim()
-  for _, lane in ipairs(call('ZRANGEBYSCORE', P .. 'leases', '-inf', int(now), 'LIMIT', 0, DUE / 10)) do
+  for _, lane in ipairs(call('ZRANGEBYSCORE', P .. 'leases', '-inf', int(now), 'LIMIT', 0, RUN_OUT)) do
     end_lease(lane, run_out)
   end
 end
@@ -288,124 +319,8 @@ end
 
 -- What every script that changed something ends with.
 local function close()
-  write_sums()
+  write()
   if woke then call('XADD', P .. 'wake', 'MAXLEN', 1, '*', 'w', '1') end
-end
-
--- ---- queries ----
-
-local function names_at(i)
-  local n = tonumber(ARGV[i])
-  if n < 0 then return nil, nil, i + 1 end
-  local list, set = {}, {}
-  for j = 1, n do
-    list[j] = ARGV[i + j]
-    set[list[j]] = true
-  end
-  return list, set, i + n + 1
-end
-
-local function query_at(i)
-  local q = {user = given(ARGV[i]), cube = given(ARGV[i + 1]), caller = given(ARGV[i + 2])}
-  q.states, q.state_set, i = names_at(i + 3)
-  q.kinds, q.kind_set, i = names_at(i)
-  return q, i
-end
-
-local function matches(t, q)
-  return (not q.user or t.user == q.user) and (not q.cube or t.cube == q.cube) and (not q.caller or t.caller == q.caller)
-    and (not q.state_set or q.state_set[t.state]) and (not q.kind_set or q.kind_set[t.kind])
-end
-
--- The smallest of the indexes that have every task meant: keys of sets scored by number.
-local function indexes(q)
-  local best, size
-  local function offer(keys)
-    local total = 0
-    for _, key in ipairs(keys) do total = total + call('ZCARD', key) end
-    if not size or total < size then best, size = keys, total end
-  end
-  offer({P .. 'all'})
-  if q.user then offer({P .. 'user:' .. q.user}) end
-  if q.cube then offer({P .. 'cube:' .. q.cube}) end
-  if q.caller then offer({P .. 'caller:' .. q.caller}) end
-  if q.states then
-    local keys = {}
-    for _, state in ipairs(q.states) do
-      if not OPEN[state] then return best end
-      for _, kind in ipairs(q.kinds or call('SMEMBERS', P .. 'kinds')) do keys[#keys + 1] = P .. state .. ':' .. kind end
-    end
-    offer(keys)
-  end
-  return best
-end
-
--- Visit the tasks meant, newest first, from before a number; nil when all were seen, else the number to go on from.
-local function scan(q, before, budget, fields, visit)
-  local keys, size = indexes(q), 100
-  while true do
-    local page = {}
-    for _, key in ipairs(keys) do
-      local found = call('ZREVRANGEBYSCORE', key, '(' .. before, '-inf', 'WITHSCORES', 'LIMIT', 0, size)
-      for i = 1, #found, 2 do page[#page + 1] = {found[i], tonumber(found[i + 1])} end
-    end
-    if #page == 0 then return nil end
-    if #keys > 1 then table.sort(page, function(a, b) return a[2] > b[2] end) end
-    for i = 1, math.min(#page, size) do
-      budget = budget - 1
-      before = int(page[i][2])
-      local t = load(page[i][1], fields)
-      if matches(t, q) and visit(t) then return before end
-    end
-    if budget <= 0 then return before end
-  end
-end
-
--- ---- taking tasks out ----
-
--- Lanes that were taken from their places while their tasks change; `put_back` gives them a place again.
-local touched = {}
-
-local function touch(lane)
-  if touched[lane] == nil then touched[lane] = unplace(lane) or false end
-end
-
-local function put_back()
-  for lane, at in pairs(touched) do
-    if at == 'leased' then
-      local worker = call('HGET', P .. 'lane:' .. lane, 'worker')
-      if #entries_of(lane, worker) == 0 then end_lease(lane, run_out) end
-    elseif at then
-      place(lane)
-    end
-  end
-end
-
-local function drop(t)
-  if is_live(t.state) then
-    touch(t.lane)
-    take_out(t)
-    live(t, -1)
-  end
-  leave_state(t)
-  call('ZREM', P .. 'all', t.id)
-  call('ZREM', P .. 'user:' .. t.user, t.id)
-  if t.cube then call('ZREM', P .. 'cube:' .. t.cube, t.id) end
-  if t.caller then call('ZREM', P .. 'caller:' .. t.caller, t.id) end
-  if t.key then call('HDEL', P .. 'keys:' .. t.kind, t.key) end
-  call('DEL', P .. 'task:' .. t.id)
-  if call('EXISTS', P .. 'user:' .. t.user) == 0 then call('HDEL', P .. 'served', t.user) end
-  local sets = {}
-  for i, state in ipairs({'waiting', 'in_progress', 'failed', 'completed', 'cancelled'}) do
-    sets[i] = P .. state .. ':' .. t.kind
-  end
-  if call('EXISTS', unpack(sets)) == 0 then call('SREM', P .. 'kinds', t.kind) end
-end
-
-local function sweep()
-  put_back()
-  close()
-  if call('EXISTS', P .. 'all') == 0 then call('DEL', P .. 'meta', P .. 'wake') end
 end
 """.replace("%FIELDS%", ", ".join(f"'{field}'" for field in FIELDS))
 

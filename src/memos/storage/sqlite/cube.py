@@ -8,7 +8,6 @@ import asyncio
 import builtins
 import contextlib
 import os
-import queue
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -44,7 +43,6 @@ from memos.storage.sqlite import purge, reads
 from memos.storage.sqlite.bridge import bridge
 from memos.storage.sqlite.connect import (
     backups,
-    check_same,
     check_schema,
     connect,
     file_id,
@@ -54,6 +52,7 @@ from memos.storage.sqlite.connect import (
 )
 from memos.storage.sqlite.forks import gate
 from memos.storage.sqlite.ranked import RankedReads
+from memos.storage.sqlite.readers import Readers, at_once
 from memos.storage.sqlite.schema import CUBE_APPLICATION_ID, CUBE_MIGRATIONS
 from memos.storage.sqlite.tx import CubeSession
 from memos.storage.sqlite.writer import Writer
@@ -77,7 +76,7 @@ class SqliteCube:
         self.read_only = read_only
         self._opened = file_id(path)
         self._writer = Writer(path, durability, self._opened, CubeSession)
-        self._idle: queue.SimpleQueue[apsw.Connection] = queue.SimpleQueue()
+        self._readers = Readers(path, self._opened, read_only=read_only)
         self._closed = False
         self._embedded_up_to: dict[str, tuple[int, int]] = {}
         self.ranked = RankedReads(path, read_only=read_only)
@@ -150,7 +149,7 @@ class SqliteCube:
         """
         rewrite = file_size(self.path) <= VACUUM_LIMIT if vacuum is None else vacuum
         self.ranked.forget_masks()
-        self._release_readers()
+        self._readers.release()
         try:
             erased = await asyncio.wrap_future(self._writer.submit_bare(lambda db: purge.erase(db, vacuum=rewrite)))
             with typed_errors(self.path):
@@ -325,14 +324,14 @@ class SqliteCube:
     def close_now(self) -> None:
         """The same, blocking."""
         self._closed = True
+        self._readers.close()
         with typed_errors(self.path):
             self._writer.close()
         self.ranked.feed.drop()
-        self._release_readers()
 
     async def _read(self, fn: Callable[[apsw.Connection], T]) -> T:
         """Run `fn` on one state of the file, however many statements it makes."""
-        return await asyncio.get_running_loop().run_in_executor(_readers, self.read_now, lambda db: _at_once(db, fn))
+        return await asyncio.get_running_loop().run_in_executor(_readers, self.read_now, at_once(fn))
 
     async def _rank(self, fn: Callable[[apsw.Connection], T]) -> T:
         """The same without that: what the index is compared with must not be older than the index."""
@@ -340,41 +339,13 @@ class SqliteCube:
 
     def read_now(self, fn: Callable[[apsw.Connection], T]) -> T:
         """Run `fn` on a reading connection, in the calling thread."""
-        if self._closed:
-            raise StorageError(f"{self.path} is closed; open the cube again")
-        with gate, typed_errors(self.path):
-            check_same(self.path, self._opened)  # first: a new file must not meet the log of the old one
-            try:
-                db = self._idle.get_nowait()
-            except queue.Empty:
-                db = connect(self.path, read_only=self.read_only, create=False)
-            try:
-                return fn(db)
-            finally:
-                if self._closed:
-                    db.close()
-                else:
-                    self._idle.put(db)
+        return self._readers.read(fn)
 
     def let_go(self) -> None:
         """Close every connection; the next call opens one again."""
         self._writer.let_go()
         self.ranked.feed.let_go()
-        self._release_readers()
-
-    def _release_readers(self) -> None:
-        with gate, contextlib.suppress(queue.Empty):
-            while True:
-                self._idle.get_nowait().close()
-
-
-def _at_once(db: apsw.Connection, fn: Callable[[apsw.Connection], T]) -> T:
-    db.execute("BEGIN")
-    try:
-        return fn(db)
-    finally:
-        if not db.get_autocommit():
-            db.execute("COMMIT")
+        self._readers.release()
 
 
 class _Planned(Exception):

@@ -25,7 +25,7 @@ from memos.storage.sqlite.control import clear_log
 from memos.storage.sqlite.forks import gate
 from memos.storage.sqlite.queue_tx import BATCH, QueueSession, QueueTx, check_room, outcomes_of
 from memos.storage.sqlite.queue_watch import Bell, Look
-from memos.storage.sqlite.readers import Readers
+from memos.storage.sqlite.readers import Readers, at_once
 from memos.storage.sqlite.schema import CONTROL_APPLICATION_ID, CONTROL_MIGRATIONS
 from memos.storage.sqlite.writer import Writer
 from memos.storage.tasks import (
@@ -217,7 +217,7 @@ class SqliteTaskQueue:
         return answer  # type: ignore[no-any-return]
 
     async def _read(self, fn: Callable[[apsw.Connection], T]) -> T:
-        return await asyncio.get_running_loop().run_in_executor(_readers, self._readers.read, fn)
+        return await asyncio.get_running_loop().run_in_executor(_readers, self._readers.read, at_once(fn))
 
     def let_go(self) -> None:
         """Close every connection; the next call opens one again."""

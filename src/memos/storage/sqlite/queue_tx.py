@@ -5,6 +5,7 @@ what became of it is written once, by the one worker whose lease holds.
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
 from typing import Any
@@ -99,8 +100,8 @@ class QueueTx:
         return None if row is None else to_task(row)
 
     def _check_room(self, users: list[str], limits: Limits) -> None:
-        for user in set(users):
-            check_room(*live(self.db, user), users.count(user), len(users), limits)
+        for user, new in Counter(users).items():
+            check_room(*live(self.db, user), new, len(users), limits)
 
     def _insert(self, task: Row) -> Task:
         row: Any = self.db.execute(INSERT, task.values(self._now)).fetchone()

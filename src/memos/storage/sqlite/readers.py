@@ -20,13 +20,13 @@ T = TypeVar("T")
 class Readers:
     """Blocking and safe from any thread."""
 
-    def __init__(self, path: Path, opened: FileId) -> None:
-        self._path, self._opened = path, opened
+    def __init__(self, path: Path, opened: FileId, *, read_only: bool = False) -> None:
+        self._path, self._opened, self._read_only = path, opened, read_only
         self._idle: queue.SimpleQueue[apsw.Connection] = queue.SimpleQueue()
         self._closed = False
 
     def read(self, fn: Callable[[apsw.Connection], T]) -> T:
-        """Run `fn` on one state of the file, however many statements it makes."""
+        """Run `fn` on a reading connection, in the calling thread. Wrap it in `at_once` when it makes several statements."""
         if self._closed:
             raise StorageError(f"{self._path} is closed; open it again")
         with gate, typed_errors(self._path):
@@ -34,19 +34,13 @@ class Readers:
             try:
                 db = self._idle.get_nowait()
             except queue.Empty:
-                db = connect(self._path, create=False)
+                db = connect(self._path, read_only=self._read_only, create=False)
             try:
-                db.execute("BEGIN")
-                try:
-                    return fn(db)
-                finally:
-                    if not db.get_autocommit():
-                        db.execute("COMMIT")
+                return fn(db)
             finally:
-                if self._closed:
-                    db.close()
-                else:
-                    self._idle.put(db)
+                self._idle.put(db)
+                if self._closed:  # meanwhile
+                    self.release()
 
     def release(self) -> None:
         """Close every connection that is not in use; the next read opens one again."""
@@ -58,3 +52,17 @@ class Readers:
         """Close them for good."""
         self._closed = True
         self.release()
+
+
+def at_once(fn: Callable[[apsw.Connection], T]) -> Callable[[apsw.Connection], T]:
+    """`fn` on one state of the file, however many statements it makes."""
+
+    def run(db: apsw.Connection) -> T:
+        db.execute("BEGIN")
+        try:
+            return fn(db)
+        finally:
+            if not db.get_autocommit():
+                db.execute("COMMIT")
+
+    return run

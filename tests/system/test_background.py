@@ -1,0 +1,175 @@
+"""Background work through the task queue: what adds enqueue, what is found again, what fails and is tried again."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memos import AsyncMemOS, background
+from memos.errors import Busy, ModelError
+from memos.memory.model import Memory
+from memos.reading.read import read_trace
+from memos.scheduler import worker as workers
+from memos.scheduler.kinds import DIGEST, EMBED, SWEEP
+from memos.storage.tasks import TaskQuery, TaskState
+from stubs import Words
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workers, "BACKOFF_BASE", 0.01)
+
+
+@pytest.fixture
+async def memos(tmp_path: Path) -> AsyncIterator[AsyncMemOS]:
+    async with AsyncMemOS(tmp_path, embedder="none") as made:
+        yield made
+
+
+def of(caller_id: str) -> TaskQuery:
+    return TaskQuery(caller_id=caller_id)
+
+
+async def texts(memos: AsyncMemOS, user: str) -> list[str]:
+    return [m.text for m in (await memos.list(user=user)).items if m.kind.value not in ("trace", "entity")]
+
+
+async def waiting(memos: AsyncMemOS, user: str) -> int:
+    return (await memos.stats(user=user)).waiting.get("digest", 0)
+
+
+async def test_an_add_is_a_task_that_can_be_asked_for(memos: AsyncMemOS) -> None:
+    added = await memos.add("I live in Oslo.", user="ann", task_id="turn-1")
+    assert added.task is not None and added.pending
+    assert await memos.tasks.wait(of("turn-1"), 10)
+    task = await memos.tasks.get(added.task)
+    assert (task.state, task.user, task.cube, task.kind) == (TaskState.COMPLETED, "ann", "ann", DIGEST)
+    assert task.payload == {"ids": list(added.ids)}  # never the text
+    assert await waiting(memos, "ann") == 0 and await texts(memos, "ann") == ["Ann lives in Oslo."]
+
+
+async def test_a_repetition_makes_no_task(memos: AsyncMemOS) -> None:
+    first = await memos.add("I live in Oslo.", user="ann", idempotency_key="k")
+    again = await memos.add("I live in Oslo.", user="ann", idempotency_key="k")
+    assert first.task is not None and again.task is None and again.ids == first.ids
+
+
+async def test_what_waits_is_taken_up_by_the_next_process(tmp_path: Path) -> None:
+    async with AsyncMemOS(tmp_path, embedder="none", workers=0) as memos:
+        await memos.add("I live in Oslo.", user="ann", task_id="t")
+        assert (await memos.tasks.counts(of("t")))[TaskState.WAITING] == 1
+    async with AsyncMemOS(tmp_path, embedder="none") as memos:
+        await memos.start()
+        assert await memos.tasks.wait(of("t"), 10)
+        assert await waiting(memos, "ann") == 0
+
+
+async def test_the_sweep_finds_marks_that_no_task_stands_for(tmp_path: Path) -> None:
+    async with AsyncMemOS(tmp_path, embedder="none", workers=0) as memos:
+        for user in ("ann", "bob"):
+            await memos.add("I live in Oslo.", user=user)
+        for user in ("ann", "bob"):
+            await memos._parts().queue.forget(user)  # as if the process had died between the two writes
+        assert (await memos.tasks.counts())[TaskState.WAITING] == 0
+    async with AsyncMemOS(tmp_path, embedder="none") as memos:
+        await memos.start()
+        for _ in range(200):
+            counts = await memos.tasks.counts(TaskQuery(kinds=[DIGEST]))
+            if counts[TaskState.COMPLETED] == 2:
+                break
+            await asyncio.sleep(0.05)
+        assert (await memos.tasks.counts(TaskQuery(kinds=[SWEEP])))[TaskState.COMPLETED] == 1
+        assert [await waiting(memos, user) for user in ("ann", "bob")] == [0, 0]
+
+
+async def test_a_flood_is_refused_before_anything_is_stored(tmp_path: Path) -> None:
+    async with AsyncMemOS(tmp_path, embedder="none", workers=0, tasks_per_user=3) as memos:
+        for n in range(3):
+            await memos.add(f"Note {n} is about the boat.", user="ann")
+        await asyncio.sleep(0.3)  # the count may be a moment behind
+        with pytest.raises(Busy) as refused:
+            await memos.add("One too many.", user="ann")
+        assert refused.value.retry_after > 0
+        assert await memos.count(user="ann", kinds=["trace"]) == 3
+        await memos.add("I am somebody else.", user="bob")
+        await memos.add("It is done at once.", user="ann2", wait=True)
+
+
+async def test_a_message_that_cannot_be_read_is_tried_again_and_kept(
+    memos: AsyncMemOS, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken = True
+
+    def reader(trace: Memory, before: Any) -> Any:
+        if broken and "boiler" in trace.text:
+            raise ValueError("no")
+        return read_trace(trace, before)
+
+    monkeypatch.setattr(background, "read_trace", reader)
+    bad = await memos.add("The boiler serial is HK-902-FENNEL. I live in Oslo.", user="ann", task_id="bad")
+    good = await memos.add("I work at Acme.", user="ann", task_id="good")
+    assert await memos.tasks.wait(TaskQuery(user="ann"), 20)
+    task = await memos.tasks.get(bad.task or "")
+    assert (task.state, task.attempts) == (TaskState.FAILED, 5) and "ValueError" in (task.error or "")
+    assert (await memos.tasks.get(good.task or "")).state is TaskState.COMPLETED
+    assert (await memos.get(bad.ids[0], user="ann")).text.startswith("The boiler")
+    assert [h.id for h in await memos.search("boiler serial", user="ann", limit=1)] == [bad.ids[0]]
+    broken = False
+    assert await memos.tasks.retry(of("bad")) == 1
+    assert await memos.tasks.wait(of("bad"), 10)
+    assert (await memos.tasks.get(bad.task or "")).state is TaskState.COMPLETED
+    assert "Ann lives in Oslo." in await texts(memos, "ann")
+
+
+class Moody(Words):
+    """Fails until told otherwise."""
+
+    down = True
+
+    def embed_sync(self, texts: Any, *, purpose: Any) -> Any:
+        if self.down and purpose == "document":
+            raise ModelError("the embedder answered 500")
+        return super().embed_sync(texts, purpose=purpose)
+
+
+async def test_an_embedder_that_fails_holds_up_no_reading_and_is_tried_again(tmp_path: Path) -> None:
+    embedder = Moody()
+    async with AsyncMemOS(tmp_path, embedder=embedder) as memos:
+        await memos.add("I live in Oslo.", user="ann", task_id="t")
+        assert await memos.tasks.wait(of("t"), 10)
+        await memos.add("I work at Acme.", user="ann", task_id="u")
+        assert await memos.tasks.wait(of("u"), 10)
+        embedder.down = False
+        assert await memos.tasks.wait(TaskQuery(cube="ann"), 10)
+        assert (await memos.stats(user="ann")).waiting["embed"] == 0
+        assert (await memos.tasks.counts(TaskQuery(kinds=[EMBED])))[TaskState.FAILED] == 0
+
+
+async def test_nothing_of_a_deleted_cube_stays_in_the_queue(tmp_path: Path) -> None:
+    async with AsyncMemOS(tmp_path, embedder="none", workers=0) as memos:
+        await memos.create_cube("team", user="ann")
+        await memos.add("We meet on Fridays.", user="ann", cube="team", task_id="t")
+        await memos.delete_cube("team", user="ann")
+        assert sum((await memos.tasks.counts()).values()) == 0
+
+
+async def test_without_background_work_nothing_is_enqueued(tmp_path: Path) -> None:
+    async with AsyncMemOS(tmp_path, embedder="none", background=False) as memos:
+        added = await memos.add("I live in Oslo.", user="ann")
+        assert added.task is None and sum((await memos.tasks.counts()).values()) == 0
+        assert await texts(memos, "ann") == ["Ann lives in Oslo."]  # reads digest what is marked
+
+
+async def test_ids_are_located_among_the_cubes_a_user_may_read(memos: AsyncMemOS) -> None:
+    ann = (await memos.add("I live in Oslo.", user="ann")).ids[0]
+    bob = (await memos.add("I live in Bergen.", user="bob")).ids[0]
+    await memos.create_cube("team", user="bob")
+    team = (await memos.add("We meet on Fridays.", user="bob", cube="team")).ids[0]
+    assert await memos.locate([ann, bob, team, "nonsense"]) == {ann: "ann", bob: "bob", team: "team"}
+    assert await memos.locate([ann, bob, team], user="ann") == {ann: "ann"}
+    await memos.share("team", "ann", user="bob")
+    assert await memos.locate([ann, bob, team], user="ann") == {ann: "ann", team: "team"}
