@@ -167,6 +167,40 @@ def test_messages_of_an_add_are_bounded() -> None:
             check_messages(options, messages)
 
 
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/v1/memories", {}),
+        ("/product/add", {"user_id": "ada"}),
+        ("/api/openmem/v1/add/message", {"user_id": "ada", "conversation_id": "c"}),
+    ],
+)
+async def test_every_wire_keeps_these_limits(memos: AsyncMemOS, path: str, body: dict[str, object]) -> None:
+    async with client_with(memos, messages_per_add=2, text_chars=10) as client:
+        fits = {"role": "user", "content": "I am here."}
+        for messages in ([fits] * 3, [{"role": "user", "content": "x" * 11}]):
+            answer = await client.post(path, json=body | {"messages": messages})
+            assert "at most" in answer.text
+            assert answer.status_code == 400 or answer.json()["code"] not in (0, 200)
+        assert (await client.post(path, json=body | {"messages": [fits]})).status_code == 200
+        assert await memos.count(user="ada" if "user_id" in body else "default", kinds=["trace"]) == 1
+
+
+async def test_every_wire_tells_of_limits_in_its_own_envelope(memos: AsyncMemOS) -> None:
+    async with client_with(memos, body_mb=1, rate_per_minute=60, rate_burst=3) as client:
+        paths = {"/v1/memories": "error", "/product/add": "code", "/api/openmem/v1/add/message": "code"}
+        large = {"messages": "x" * MB, "user_id": "a"}
+        for path, key in paths.items():
+            answer = await client.post(path, json=large)
+            assert answer.status_code == 413
+            assert answer.json()[key]
+        for path, key in paths.items():
+            answer = await client.post(path, json={})
+            assert answer.status_code == 429
+            assert answer.json()[key]
+            assert answer.headers["retry-after"] == "1"
+
+
 # -- streams ------------------------------------------------------------------------------------------------------
 
 

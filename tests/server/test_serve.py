@@ -227,3 +227,25 @@ def test_no_workers_leaves_the_work_to_others(serve: Starter) -> None:
     with live.client() as client:
         assert client.get("/ready").json()["status"] == "ready"
     assert live.stop() == 0
+
+
+def test_an_open_stream_is_ended_at_the_end_and_forgotten_when_its_client_leaves(serve: Starter) -> None:
+    live = serve("--workers", "0")  # so that a task waits, and the stream with it
+    with live.client() as client, live.client() as other:
+        client.post("/v1/memories", json={"messages": "I live in Oslo.", "task_id": "t"})
+        with client.stream("GET", "/v1/tasks/events") as stream:
+            assert next(stream.iter_lines()).startswith("data: ")
+            assert "memos_http_streams 1.0" in other.get("/metrics").text
+        until = time.monotonic() + 10
+        while "memos_http_streams 0.0" not in other.get("/metrics").text:
+            assert time.monotonic() < until
+            time.sleep(0.1)
+        with client.stream("GET", "/v1/tasks/events") as stream:
+            lines = stream.iter_lines()
+            next(lines)
+            begun = time.monotonic()
+            live.process.send_signal(signal.SIGTERM)
+            list(lines)
+        assert live.process.wait(30) == 0
+        assert time.monotonic() - begun < 15
+    assert not [line for line in live.log if "Traceback" in line or "request_broke" in line]

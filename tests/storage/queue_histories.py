@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from queue_making import KINDS, Clock, Make, ids, new
 
@@ -226,7 +226,8 @@ class _History:
 class Histories:
     """Anything may happen in any order."""
 
-    @settings(max_examples=60)
+    # One test for every home is meant; an example that one home fails is tried on the others as well.
+    @settings(max_examples=60, suppress_health_check=list(HealthCheck))
     @given(steps=st.lists(_step, max_size=40))
     async def test_any_history_goes_as_the_port_says(
         self, home: Callable[[], Make], steps: list[tuple[int, tuple[Any, ...]]]

@@ -24,6 +24,7 @@ from memos.errors import StorageBusy, StorageError, StorageFull
 from memos.memory.ids import new_id
 from memos.memory.time import utcnow
 from memos.storage.sqlite import connect as connecting
+from memos.storage.sqlite import queue_watch
 from memos.storage.sqlite.connect import backups
 from memos.storage.sqlite.queue import SqliteTaskQueue
 from memos.storage.sqlite.registry import SqliteRegistry
@@ -367,6 +368,17 @@ async def test_a_cancelled_caller_breaks_nothing(queue: SqliteTaskQueue) -> None
     await asyncio.gather(task, return_exceptions=True)
     await put(queue, "b")
     assert [t.lane for t in await drain(queue)] in (["b"], ["lane", "b"])
+
+
+async def test_what_comes_between_looking_and_waiting_is_not_waited_for(
+    queue: SqliteTaskQueue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        queue_watch, "POLL_SECONDS", 60.0
+    )  # nobody looks: only what this process knows of itself counts
+    assert await queue.lease("w", KINDS) is None
+    await put(queue)
+    await asyncio.wait_for(asyncio.create_task(queue.wait(60)), 5)
 
 
 def test_a_queue_is_used_from_one_loop_after_another(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import signal
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated

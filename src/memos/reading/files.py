@@ -22,7 +22,7 @@ from memos.reading.parts import is_blank, well_formed
 from memos.reading.web import html_text
 
 MAX_BYTES = 100 << 20  # of one file
-MAX_CHARS = 20_000_000  # of its text
+MAX_CHARS = 10_000_000  # of its text
 MAX_UNPACKED = 300 << 20  # bytes in a packed file
 MAX_PAGES = 10_000
 _SAMPLE = 20_000  # characters by which an encoding is judged

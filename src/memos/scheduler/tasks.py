@@ -6,6 +6,7 @@ import asyncio
 import builtins
 import time
 from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 
 from memos.errors import NotFound
 from memos.memory.time import utcnow
@@ -79,7 +80,7 @@ class Tasks:
 
     async def _live(self, which: TaskQuery | Sequence[str]) -> bool:
         if isinstance(which, TaskQuery):
-            counts = await self._queue().counts(which)
+            counts = await self._queue().counts(which if which.states is not None else replace(which, states=LIVE))
             return any(counts[state] for state in LIVE)
         return any(task.state in LIVE for task in await self._queue().get(which))
 

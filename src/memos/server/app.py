@@ -47,6 +47,7 @@ def create_app(memos: AsyncMemOS | None = None, options: ServerOptions | None = 
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         async with system:
             await system.start()
+            _build(app)
             try:
                 yield
             finally:
@@ -57,6 +58,7 @@ def create_app(memos: AsyncMemOS | None = None, options: ServerOptions | None = 
         version=__version__,
         summary="Memory for AI agents: keep, find, correct and explain what an agent lived through.",
         lifespan=lifespan,
+        docs_url=None,  # ours loads nothing from elsewhere
         redoc_url=None,
     )
     app.state.memos = system
@@ -71,3 +73,10 @@ def create_app(memos: AsyncMemOS | None = None, options: ServerOptions | None = 
     app.add_middleware(Guarded, options)
     app.add_middleware(Observed, frame.metrics)
     return app
+
+
+def _build(app: FastAPI) -> None:
+    """Have the routes built now; newer FastAPI would do it at the first request, which would wait half a second for it."""
+    for route in app.routes:
+        for _ in getattr(route, "effective_route_contexts", tuple)():
+            pass

@@ -1,4 +1,4 @@
-"""Is it alive, can it work, what does it measure: `/health`, `/ready`, `/metrics`. None of them calls a model."""
+"""What a server says of itself: `/health`, `/ready`, `/metrics`, `/docs`. None of them calls a model."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from starlette.responses import Response
 from memos import __version__
 from memos.errors import NotFound
 from memos.health import Condition
-from memos.server import metrics
+from memos.server import docs_page, metrics
 from memos.server.app import Core
 from memos.server.caller import Caller, CallerDep
 from memos.server.frame import Frame, frame_of
@@ -46,3 +46,10 @@ async def show_metrics(memos: Core, frame: FrameDep, caller: CallerDep) -> Respo
     if not frame.options.metrics:
         raise NotFound("metrics are turned off (MEMOS_SERVER_METRICS)")
     return Response(frame.metrics.text(await memos.usage()), media_type=metrics.CONTENT_TYPE)
+
+
+@router.get("/docs", include_in_schema=False)
+async def docs(request: Request) -> Response:
+    """The API on one page."""
+    text = docs_page.page(request.app.openapi())
+    return Response(text, media_type="text/html", headers={"Content-Security-Policy": docs_page.POLICY})

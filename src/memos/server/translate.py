@@ -32,6 +32,8 @@ FILES = frozenset(WIRE_TYPES["RawFileMemory"])
 TEXTS = frozenset(Kind) - PREFERENCES - TOOLS - SKILLS - NODES
 ALL_SUMMARY = "AllSummaryMemory"  # long-term and user memory together
 SUMMARY = ("LongTermMemory", "UserMemory")
+USUAL = 0.45  # the wires' default threshold
+LEAST_GOOD = 0.2  # our score that it stands for
 SESSION_BONUS = (
     0.05  # what a hit of the session asked for gains: it goes before equals, never before clearly better ones
 )
@@ -54,9 +56,10 @@ def preference_type(memory: Memory) -> str:
 
 
 def told(hit: Hit, zone: tzinfo) -> str:
-    """A hit as one text that can be read alone, with what does not hold any more of what it told."""
-    gone = "" if hit.stale or not hit.outdated else f" [no longer: {' '.join(fact.text for fact in hit.outdated)}]"
-    return readable(hit.memory, zone, outdated=hit.stale) + gone
+    """A hit as one text that can be read alone, with what a correction meant, and what does not hold any more."""
+    meant = f" [so: {' '.join(f.text for f in hit.facts)}]" if "corrects" in hit.memory.body and hit.facts else ""
+    gone = "" if hit.stale or not hit.outdated else f" [no longer: {' '.join(f.text for f in hit.outdated)}]"
+    return f"{readable(hit.memory, zone, outdated=hit.stale)}{meant}{gone}"
 
 
 def readable(memory: Memory, zone: tzinfo, *, outdated: bool = False) -> str:
@@ -77,11 +80,24 @@ def readable(memory: Memory, zone: tzinfo, *, outdated: bool = False) -> str:
     return f"{when}{mark}{who}{own_words(memory.text, memory.speaker)}"
 
 
-def threshold_of(relativity: float | None) -> float:
-    """The lowest score that a `relativity` lets through. Our scores are on its scale, 0 to 1; 0, or none, lets everything
-    through, and what is above 1 only perfect matches.
+def relativity(score: float) -> float:
+    """Our score of a hit, 0 to 1, on the scale of the wires, where callers rely on the default threshold of 0.45.
+
+    Straight lines through (0, 0), (0.2, 0.45) and (1, 1): in a cube of one or two memories a good answer can score as little
+    as 0.24, and the default must not take it away (`docs/memos-wire.md`).
     """
-    return 0.0 if relativity is None else min(1.0, max(0.0, relativity))
+    if score <= LEAST_GOOD:
+        return USUAL * score / LEAST_GOOD
+    return USUAL + (1 - USUAL) * (score - LEAST_GOOD) / (1 - LEAST_GOOD)
+
+
+def score_of(relativity: float | None) -> float:
+    """The lowest score that a `relativity` lets through: the other way round. 0, or none, lets everything through, and what is
+    above 1 only perfect matches.
+    """
+    if relativity is None or relativity <= USUAL:
+        return max(0.0, relativity or 0.0) * LEAST_GOOD / USUAL
+    return min(1.0, LEAST_GOOD + (1 - LEAST_GOOD) * (relativity - USUAL) / (1 - USUAL))
 
 
 def milliseconds(when: datetime | None) -> int | None:

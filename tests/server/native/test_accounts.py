@@ -7,9 +7,9 @@ from urllib.parse import quote
 import httpx2
 import pytest
 from fastapi import FastAPI
+from serving import in_process
 
 from memos import AsyncMemOS
-from serving import in_process
 
 
 async def keyed(memos: AsyncMemOS, app: FastAPI, user: str, *scopes: str) -> tuple[str, httpx2.AsyncClient]:

@@ -6,7 +6,6 @@ import base64
 from typing import Any
 
 import httpx2
-import pytest
 
 from memos import AsyncMemOS
 
@@ -97,39 +96,39 @@ async def test_a_file_that_is_only_named_is_kept_by_name_with_a_notice(app_clien
     assert any("kept by its name" in notice for notice in answer["notices"])
 
 
-@pytest.mark.parametrize(
-    ("content", "stored"),
-    [
-        (
-            [
-                {"type": "text", "text": "I own a lute"},
-                {"type": "image_url", "image_url": {"url": "http://x.invalid/a.png"}},
-            ],
-            True,
-        ),
-        ([{"type": "text"}], False),
-        (["I own a bare lute"], True),
-        ([{"type": "hologram", "x": 1}], False),
-        ([{"type": "hologram", "x": 1}, {"type": "text", "text": "I own a lute"}], True),
-        ([], False),
-        (None, False),
-    ],
-)
-async def test_r073_content_in_parts_never_breaks(app_client: Client, content: Any, stored: bool) -> None:
-    body = {"user_id": "u", "messages": [{"role": "user", "content": content}]}
-    answer = await app_client.post("/product/add", json=body)
-    assert answer.status_code == (200 if stored else 400), answer.text
-    assert (await texts(app_client, "u") != []) is stored
-    if stored:
-        assert "lute" in answer.json()["data"][0]["memory"]
+CONTENTS: list[tuple[Any, bool]] = [
+    (
+        [
+            {"type": "text", "text": "I own a lute"},
+            {"type": "image_url", "image_url": {"url": "http://x.invalid/a.png"}},
+        ],
+        True,
+    ),
+    ([{"type": "text"}], False),
+    (["I own a bare lute"], True),
+    ([{"type": "hologram", "x": 1}], False),
+    ([{"type": "hologram", "x": 1}, {"type": "text", "text": "I own a lute"}], True),
+    ([], False),
+    (None, False),
+]
 
 
-@pytest.mark.parametrize("content", ["", " ", "\u200b", "\u3000", "\n", []])
-async def test_r075_blank_content_is_refused_and_leaves_nothing(app_client: Client, content: Any) -> None:
-    messages = content if content == [] else [{"role": "user", "content": content}]
-    answer = await post(app_client, "/add", {"user_id": "u", "messages": messages}, 400)
-    assert answer["data"] is None
-    assert await texts(app_client, "u") == []
+async def test_r073_content_in_parts_never_breaks(app_client: Client) -> None:
+    for n, (content, stored) in enumerate(CONTENTS):
+        body = {"user_id": f"u{n}", "messages": [{"role": "user", "content": content}]}
+        answer = await app_client.post("/product/add", json=body)
+        assert answer.status_code == (200 if stored else 400), (content, answer.text)
+        assert (await texts(app_client, f"u{n}", f"u{n}") != []) is stored, content
+        if stored:
+            assert "lute" in answer.json()["data"][0]["memory"]
+
+
+async def test_r075_blank_content_is_refused_and_leaves_nothing(app_client: Client) -> None:
+    for content in ("", " ", "\u200b", "\u3000", "\n", []):
+        messages = content if content == [] else [{"role": "user", "content": content}]
+        answer = await post(app_client, "/add", {"user_id": "u", "messages": messages}, 400)
+        assert answer["data"] is None
+        assert await texts(app_client, "u", "u") == [], repr(content)
 
 
 async def test_r075_of_a_good_and_a_blank_message_the_good_one_is_kept(app_client: Client) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import httpx2
-import pytest
 from test_wire_add import found, post
 
 Client = httpx2.AsyncClient
@@ -90,49 +89,54 @@ async def test_nearly_the_same_words_are_one_hit_but_other_numbers_are_not(app_c
     assert len(ids(await search(app_client, "u", "running club harbour", relativity=0, dedup="mmr"))) == 2
 
 
-@pytest.mark.parametrize(
-    ("given", "want"),
-    [
-        ({"tags": "green"}, {"green"}),
-        ({"tags": {"contains": "green"}}, {"green"}),
-        ({"and": [{"tags": "green"}, {"mood": "calm"}]}, {"green"}),
-        ({"or": [{"tags": "green"}, {"mood": "wild"}]}, {"green", "red"}),
-        ({"and": [{"or": [{"tags": "green"}, {"tags": "red"}]}, {"not": {"tags": "red"}}]}, {"green"}),
-        ({"info.mood": {"in": ["calm", "sad"]}}, {"green"}),
-        ({"level": {"gt": 3, "lte": 9}}, {"red"}),
-        ({"user_id": "u"}, {"green", "red"}),
-        ({"session_id": "default_session"}, {"green", "red"}),
-        ({"created_at": {"gte": "2000-01-01"}}, {"green", "red"}),
-        ({"created_at": {"lt": "2000-01-01"}}, set()),
-        ({"status": "activated"}, {"green", "red"}),
-        ({"status": "deleted"}, set()),
-        ({"memory_type": "LongTermMemory", "tags": "red"}, {"red"}),
-        ({"memory_type": "AllSummaryMemory", "tags": "red"}, {"red"}),
-        ({"memory_type": {"in": ["SkillMemory"]}}, set()),
-        ({"memory": {"like": "GREEN"}}, {"green"}),
-    ],
-    ids=str,
-)
-async def test_filters(app_client: Client, given: Any, want: set[str]) -> None:
+FILTERS: list[tuple[Any, set[str]]] = [
+    ({"tags": "green"}, {"green"}),
+    ({"tags": {"contains": "green"}}, {"green"}),
+    ({"and": [{"tags": "green"}, {"mood": "calm"}]}, {"green"}),
+    ({"or": [{"tags": "green"}, {"mood": "wild"}]}, {"green", "red"}),
+    ({"and": [{"or": [{"tags": "green"}, {"tags": "red"}]}, {"not": {"tags": "red"}}]}, {"green"}),
+    ({"info.mood": {"in": ["calm", "sad"]}}, {"green"}),
+    ({"level": {"gt": 3, "lte": 9}}, {"red"}),
+    ({"user_id": "u"}, {"green", "red"}),
+    ({"session_id": "default_session"}, {"green", "red"}),
+    ({"created_at": {"gte": "2000-01-01"}}, {"green", "red"}),
+    ({"created_at": {"lt": "2000-01-01"}}, set()),
+    ({"status": "activated"}, {"green", "red"}),
+    ({"status": "deleted"}, set()),
+    ({"memory_type": "LongTermMemory", "tags": "red"}, {"red"}),
+    ({"memory_type": "AllSummaryMemory", "tags": "red"}, {"red"}),
+    ({"memory_type": {"in": ["SkillMemory"]}}, set()),
+    ({"memory": {"like": "GREEN"}}, {"green"}),
+]
+
+
+async def test_filters(app_client: Client) -> None:
     await add(app_client, "u", "The green boat floats.", custom_tags=["green"], info={"mood": "calm", "level": 2})
     await add(app_client, "u", "The red boat floats.", custom_tags=["red"], info={"mood": "wild", "level": 9})
-    texts = await found(app_client, "u", "boat floats", relativity=0, filter=given)
-    assert {colour for colour in ("green", "red") if any(colour in text for text in texts)} == want
-    listed = (await post(app_client, "/get_memory", {"mem_cube_id": "u", "filter": given}))["data"]["text_mem"][0]
-    assert listed["total_nodes"] == len(want)
+    for given, want in FILTERS:
+        texts = await found(app_client, "u", "boat floats", relativity=0, filter=given)
+        assert {colour for colour in ("green", "red") if any(colour in text for text in texts)} == want, given
+        listed = (await post(app_client, "/get_memory", {"mem_cube_id": "u", "filter": given}))["data"]["text_mem"][0]
+        assert listed["total_nodes"] == len(want), given
 
 
-@pytest.mark.parametrize(
-    "given",
-    [{"tags": {"almost": "x"}}, {}, {"and": []}, {"created_at": {"gt": "never"}}, {"file_ids": ["f"]}, {"sources.file_id": "f"},
-     {"a": {"tags": "x"}, "tags": "x"}, {"and": {"tags": "x"}}],
-    ids=str,
-)  # fmt: skip
-async def test_filters_that_are_none_are_errors_and_never_everything(app_client: Client, given: Any) -> None:
+WRONG: list[Any] = [
+    {},
+    {"and": []},
+    {"and": {"tags": "x"}},
+    {"tags": {"almost": "x"}},
+    {"created_at": {"gt": "never"}},
+    {"file_ids": ["f"]},
+    {"sources.file_id": "f"},
+    {"a": {"tags": "x"}, "tags": "x"},
+]
+
+
+async def test_filters_that_are_none_are_errors_and_never_everything(app_client: Client) -> None:
     await add(app_client, "u", "The green boat floats.", writable_cube_ids=["a"])
-    cubes = {"readable_cube_ids": ["a"]}
-    answer = await post(app_client, "/search", {"user_id": "u", "query": "boat", "filter": given, **cubes}, 400)
-    assert answer["error"] == "invalid_filter"
+    for given in WRONG:
+        body = {"user_id": "u", "query": "boat", "filter": given, "readable_cube_ids": ["a"]}
+        assert (await post(app_client, "/search", body, 400))["error"] == "invalid_filter", given
 
 
 async def test_each_cube_can_have_its_own_filter(app_client: Client) -> None:
@@ -150,31 +154,30 @@ async def test_each_cube_can_have_its_own_filter(app_client: Client) -> None:
     assert set(ids(await search(app_client, "u", "boat floats", filter={"a": {"tags": "x"}}, **cubes))) == {a, b}
 
 
-@pytest.mark.parametrize(
-    ("kind", "buckets"),
-    [
-        ("All", {"text_mem", "pref_mem"}),
-        ("PreferenceMemory", {"pref_mem"}),
-        ("LongTermMemory", {"text_mem"}),
-        ("AllSummaryMemory", {"text_mem"}),
-        ("UserMemory", {"text_mem"}),
-        ("SkillMemory", set()),
-        ("ToolSchemaMemory", set()),
-        ("ToolTrajectoryMemory", set()),
-        ("RawFileMemory", set()),
-        ("WorkingMemory", set()),
-        ("OuterMemory", set()),
-    ],
-)
-async def test_a_memory_type_asked_for_is_all_that_comes(app_client: Client, kind: str, buckets: set[str]) -> None:
+TYPES: dict[str, set[str]] = {
+    "All": {"text_mem", "pref_mem"},
+    "PreferenceMemory": {"pref_mem"},
+    "LongTermMemory": {"text_mem"},
+    "AllSummaryMemory": {"text_mem"},
+    "UserMemory": {"text_mem"},
+    "SkillMemory": set(),
+    "ToolSchemaMemory": set(),
+    "ToolTrajectoryMemory": set(),
+    "RawFileMemory": set(),
+    "WorkingMemory": set(),
+    "OuterMemory": set(),
+}
+
+
+async def test_a_memory_type_asked_for_is_all_that_comes(app_client: Client) -> None:
     await add(app_client, "u", "I live in Oslo and I like strawberry ice cream.")
-    data = await search(
-        app_client, "u", "Where does the user live, and strawberry ice cream?", search_memory_type=kind, relativity=0
-    )
-    assert {name for name in ("text_mem", "pref_mem", "tool_mem", "skill_mem") if ids(data, name)} == buckets
-    if kind not in ("All", "AllSummaryMemory"):
-        shown = {m["metadata"]["memory_type"] for name in buckets for part in data[name] for m in part["memories"]}
-        assert shown <= {kind}
+    query = "Where does the user live, and strawberry ice cream?"
+    for kind, buckets in TYPES.items():
+        data = await search(app_client, "u", query, search_memory_type=kind, relativity=0)
+        assert {name for name in ("text_mem", "pref_mem", "tool_mem", "skill_mem") if ids(data, name)} == buckets, kind
+        if kind not in ("All", "AllSummaryMemory"):
+            shown = {m["metadata"]["memory_type"] for name in buckets for part in data[name] for m in part["memories"]}
+            assert shown <= {kind}
 
 
 async def test_preferences_as_text_say_what_the_list_says_over_all_cubes(app_client: Client) -> None:

@@ -35,8 +35,10 @@ async def test_a_server_that_is_not_there_is_named_without_its_password() -> Non
     ("url", "shown"),
     [
         ("redis://h:1/0", "redis://h:1/0"),
-        ("redis://:p@ss@h:1/0", "redis://:***@h:1/0"),
-        ("rediss://u:p@h", "rediss://u:***@h"),
+        ("redis://:p@ss@h:1/0", "redis://***@h:1/0"),
+        ("redis://:p/a?s#s@h:1/0", "redis://***"),
+        ("redis://h:1?password=a@b", "redis://***"),
+        ("rediss://u:p@h", "rediss://***@h"),
         ("redis://h:1/0?password=p", "redis://h:1/0"),
     ],
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Query, Response
+from fastapi import Query, Response
 from pydantic import Field
 
 from memos.cubes.accounts import LOCAL, MOST_DAYS
@@ -18,9 +18,10 @@ from memos.server.native.fields import Info, Name, PathId, PathUser, Wire
 from memos.server.native.problems import reads, writes
 from memos.server.native.scope import is_admin
 from memos.server.native.slashes import SlashRoute
+from memos.server.routing import Prefixed
 from memos.storage.accounts import ApiKey, AuditPage, User
 
-router = APIRouter(prefix="/v1", tags=["Accounts"], route_class=SlashRoute)
+router = Prefixed(prefix="/v1", tags=["Accounts"], route_class=SlashRoute)
 Scope = Literal["read", "write", "act", "admin"]
 
 
@@ -63,7 +64,10 @@ async def me(memos: Core, caller: CallerDep) -> Response:
 
 @router.get("/users", operation_id="list_users", summary="List users", response_model=Users, responses=reads())
 async def list_users(
-    memos: Core, caller: CallerDep, limit: fields.LimitQuery = 100, cursor: Annotated[Name | None, Query()] = None
+    memos: Core,
+    caller: CallerDep,
+    limit: fields.LimitQuery = 100,
+    cursor: Annotated[Name | None, Query(description="The `cursor` of the page before.")] = None,
 ) -> Response:
     """Users by name, a page at a time. Needs the scope `admin`."""
     caller.must(ADMIN)

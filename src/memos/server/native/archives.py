@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 from urllib.parse import quote
 
-from fastapi import APIRouter, Request, Response
+from fastapi import Request, Response
 from starlette.responses import FileResponse
 from starlette.types import Receive, Scope, Send
 
@@ -24,8 +24,9 @@ from memos.server.native.fields import PathCube
 from memos.server.native.problems import reads, writes
 from memos.server.native.scope import ActingDep
 from memos.server.native.slashes import SlashRoute
+from memos.server.routing import Prefixed
 
-router = APIRouter(prefix="/v1/cubes", tags=["Cubes"], route_class=SlashRoute)
+router = Prefixed(prefix="/v1/cubes", tags=["Cubes"], route_class=SlashRoute)
 
 MEDIA_TYPE = "application/octet-stream"
 _BINARY = {"schema": {"type": "string", "format": "binary"}}

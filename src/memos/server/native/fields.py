@@ -127,8 +127,8 @@ LimitQuery = Annotated[int, Query(ge=1, le=MOST_AT_ONCE, description="Items of a
 CursorQuery = Annotated[
     str | None, Query(max_length=512, description="The `cursor` of the page before, to go on after it.")
 ]
-AsOfQuery = Annotated[AsOf | None, Query()]
-KnownAtQuery = Annotated[KnownAt | None, Query()]
+AsOfQuery = Annotated[AsOf | None, Query(description="What was true then.")]
+KnownAtQuery = Annotated[KnownAt | None, Query(description="What was known then.")]
 Order = Literal["newest", "oldest"]
 OrderField = Annotated[Order, Field(description="In order of creation, which end first.")]
 Way = Literal["out", "in", "both"]

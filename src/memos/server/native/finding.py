@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Response
+from fastapi import Response
 
 from memos.memory.hit import Explanation, SearchResult
 from memos.server.app import Core
@@ -10,8 +10,9 @@ from memos.server.native.answers import reply
 from memos.server.native.models import Explain, Search
 from memos.server.native.problems import asks
 from memos.server.native.scope import WhoseTooDep, home_of
+from memos.server.routing import Prefixed
 
-router = APIRouter(prefix="/v1/memories", tags=["Finding"])
+router = Prefixed(prefix="/v1/memories", tags=["Finding"])
 
 
 @router.post(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Header, Query, Request, Response
+from fastapi import Header, Query, Request, Response
 
 from memos.errors import Conflict, InvalidInput, NotFound
 from memos.memory.model import Memory
@@ -19,9 +19,10 @@ from memos.server.native.match import IfMatch, checked_version, etag, failed, ve
 from memos.server.native.models import Add, Counting, Delete, Get, Listing, Patch, Undo
 from memos.server.native.problems import asks, reads, writes
 from memos.server.native.scope import WhoseDep, WhoseTooDep, home_of, home_of_all
+from memos.server.routing import Prefixed
 from memos.storage.ports import Page
 
-router = APIRouter(prefix="/v1/memories", tags=["Memories"])
+router = Prefixed(prefix="/v1/memories", tags=["Memories"])
 ETAG: dict[str, Any] = {
     "headers": {"ETag": {"schema": {"type": "string"}, "description": "The memory's version, for `If-Match`."}}
 }

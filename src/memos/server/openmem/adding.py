@@ -39,6 +39,7 @@ class _Entry:
     derive: bool
     wait: bool
     notices: tuple[str, ...] = ()
+    corrects: Sequence[str] | None = None
 
 
 async def add_message(memos: AsyncMemOS, caller: Caller, body: AddBody) -> TaskDetail:
@@ -72,6 +73,7 @@ async def add_feedback(memos: AsyncMemOS, caller: Caller, body: FeedbackBody) ->
         info={"feedback": True, **{name: value for name, value in labels.items() if value is not None}},
         derive=True,
         wait=False,
+        corrects=(),
         notices=(_NO_PUBLIC,) if body.allow_public else (),
     )
     return await _store(memos, [user], written, entry)
@@ -106,4 +108,5 @@ async def _add(memos: AsyncMemOS, user: str, cube: str | None, entry: _Entry, ta
         derive=entry.derive,
         wait=entry.wait,
         task_id=task_id,
+        corrects=entry.corrects,
     )

@@ -30,9 +30,12 @@ class Problem(BaseModel):
 _PROBLEMS: dict[int | str, dict[str, Any]] = {
     status: {"model": Problem, "description": text}
     for status, text in (
+        (400, "The body cannot be read (40000)."),
         (401, "No API key, or a bad one (40100, 40132)."),
         (403, "The key may not do this, or not for this user (40306)."),
+        (408, "The body came too slowly (40000)."),
         (413, "The body is too large (40305)."),
+        (415, "The body is of another kind (40000)."),
         (429, "Too many requests, or too much is waiting (40309)."),
         (503, "Not configured, or not able to just now (50002)."),
         (507, "The disk is full (50004)."),

@@ -9,7 +9,7 @@ from typing import Any
 
 from memos.memory.hit import Hit
 from memos.memory.model import Kind, Memory
-from memos.server.translate import STATUS_OF, memory_type, milliseconds, preference_type, readable, told
+from memos.server.translate import STATUS_OF, memory_type, milliseconds, preference_type, readable, relativity, told
 
 _TITLE = 60  # characters
 
@@ -254,8 +254,8 @@ def title_of(memory: Memory) -> str:
 
 
 def rounded(score: float | None) -> float | None:
-    """A score with four digits."""
-    return None if score is None else round(score, 4)
+    """A score on the scale of the wire, with four digits."""
+    return None if score is None else round(relativity(score), 4)
 
 
 def _texts(value: Any) -> list[str]:

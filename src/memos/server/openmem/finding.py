@@ -16,7 +16,7 @@ from memos.server.openmem.bodies import SearchBody
 from memos.server.openmem.details import Found, PreferenceDetail
 from memos.server.openmem.filters import Scoped, scoped
 from memos.server.openmem.subjects import Base, bases, is_agent, subject
-from memos.server.translate import NODES, PREFERENCES, SESSION_BONUS, SKILLS, TOOLS, threshold_of
+from memos.server.translate import NODES, PREFERENCES, SESSION_BONUS, SKILLS, TOOLS, score_of
 from memos.system import AsyncMemOS
 
 APART = PREFERENCES | NODES | SKILLS | TOOLS  # kinds with a list of their own, or none
@@ -104,7 +104,7 @@ async def search_memory(memos: AsyncMemOS, caller: Caller, body: SearchBody) -> 
     """Answer a search."""
     user = subject(caller, body.user_id, body.agent_id)
     shared = await bases(memos, caller, body.knowledgebase_ids, READ, user)
-    filters, views, threshold = scoped(body.filter), Views.of(body), threshold_of(body.relativity)
+    filters, views, threshold = scoped(body.filter), Views.of(body), score_of(body.relativity)
     ask = _Search(memos, body, user, filters.user, threshold)
     (main, tools, skills, profiles, events), based, preferences = await asyncio.gather(
         asyncio.gather(

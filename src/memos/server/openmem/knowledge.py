@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query, Request
+from fastapi import Depends, Query, Request
 from fastapi.exceptions import RequestValidationError
 from pydantic import ValidationError
 from starlette.datastructures import UploadFile
@@ -27,10 +27,11 @@ from memos.server.openmem.answers import answers
 from memos.server.openmem.codes import ok
 from memos.server.openmem.incoming import Incoming
 from memos.server.openmem.subjects import Base, Home, base, create_base, homes
+from memos.server.routing import Prefixed
 from memos.server.translate import milliseconds
 from memos.system import AsyncMemOS
 
-router = APIRouter(prefix=codes.PREFIX, tags=["openmem"])
+router = Prefixed(prefix=codes.PREFIX, tags=["openmem"])
 FrameDep = Annotated[Frame, Depends(frame_of)]
 
 

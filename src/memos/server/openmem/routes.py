@@ -17,9 +17,10 @@ from memos.server.openmem import adding, bodies, codes, finding, knowledge, mana
 from memos.server.openmem.answers import answers
 from memos.server.openmem.codes import NotSupported, ok
 from memos.server.openmem.details import Found, Listed, MemoryDetail, MessageDetail, TaskDetail
+from memos.server.routing import Prefixed
 
 codes.install()
-core = APIRouter(prefix=codes.PREFIX, tags=["openmem"])
+core = Prefixed(prefix=codes.PREFIX, tags=["openmem"])
 FrameDep = Annotated[Frame, Depends(frame_of)]
 
 

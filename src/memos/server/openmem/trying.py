@@ -15,7 +15,6 @@ from memos.reading.messages import parse_messages
 from memos.reading.read import read_trace
 from memos.reading.traces import to_records
 from memos.server.openmem.bodies import ExtractBody, RerankBody
-from memos.server.openmem.details import rounded
 from memos.server.translate import memory_type
 from memos.system import AsyncMemOS
 
@@ -59,7 +58,7 @@ class Ranked:
     """One text, by its place in the request."""
 
     index: int
-    relevance_score: float | None
+    relevance_score: float
     document: Any
 
 
@@ -112,7 +111,7 @@ async def rerank(memos: AsyncMemOS, body: RerankBody) -> Reranked:
     """Texts (or objects with a `text`) best first: by the reranker where there is one, else by words and meaning."""
     scores = await memos.judge(body.query, [_text(item, place) for place, item in enumerate(body.documents)])
     order = sorted(range(len(scores)), key=lambda i: -scores[i])[: body.top_n]
-    return Reranked([Ranked(i, rounded(scores[i]), body.documents[i]) for i in order], body.model or "memos")
+    return Reranked([Ranked(i, round(scores[i], 4), body.documents[i]) for i in order], body.model or "memos")
 
 
 def _text(item: object, place: int) -> str:

@@ -1,6 +1,7 @@
 """Whose name a request of this wire acts in, and which cubes it may write: the one place of both.
 
-Callers that may act for every user (no keys in use, or a key with `act`) need not name one: they act as the cube's owner.
+Callers that may act for every user (no keys in use, or a key with `act`) need not name one: they act as the cube's owner, or,
+where a write makes the cube, as the user of the same name.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ async def acting_on(core: AsyncMemOS, caller: Caller, user: str | None, cube: st
     if user is not None or not caller.any_user:
         return caller.acting(user, need)
     caller.must(need)
-    return await core.owner_of(cube) or caller.acting(None, need)
+    owner = await core.owner_of(cube)
+    return owner or (cube if need == WRITE else caller.acting(None, need))
 
 
 async def locate(core: AsyncMemOS, caller: Caller, user: str | None, ids: Sequence[str]) -> dict[str, str]:
@@ -34,7 +36,7 @@ async def writable(
     """The user who writes, and the cubes to write, by default the user's own. Nothing is written or created when one of
     them is refused. Raises AccessDenied, saying how the cube can be shared.
     """
-    who = caller.acting(user, WRITE)
+    who = await acting_on(core, caller, user, cubes[0], WRITE) if cubes else caller.acting(user, WRITE)
     names = list(dict.fromkeys(cubes or [who]))
     for name in names:
         await check_write(core, who, name)

@@ -83,16 +83,16 @@ class SearchBody(Body):
     readable_cube_ids: Texts | None = None
     mode: Literal["fast", "fine", "mixture"] = "fast"
     session_id: Text | None = None
-    top_k: int = Field(10, ge=1, le=1000)
+    top_k: int = Field(10, ge=1, le=10_000)
     relativity: float = Field(0.45, ge=0)
     dedup: Literal["no", "sim", "mmr"] | None = "mmr"
     rerank: bool = True
     include_preference: bool = True
-    pref_top_k: int = Field(6, ge=0, le=1000)
+    pref_top_k: int = Field(6, ge=0, le=10_000)
     search_tool_memory: bool = True
-    tool_mem_top_k: int = Field(6, ge=0, le=1000)
+    tool_mem_top_k: int = Field(6, ge=0, le=10_000)
     include_skill_memory: bool = True
-    skill_mem_top_k: int = Field(3, ge=0, le=1000)
+    skill_mem_top_k: int = Field(3, ge=0, le=10_000)
     search_memory_type: SearchType = "All"
     filter: dict[str, Any] | None = None
     internet_search: bool = False
@@ -213,10 +213,10 @@ class ChatBody(Body):
     history: list[Any] | None = None
     mode: Literal["fast", "fine", "mixture"] = "fast"
     system_prompt: Text | None = None
-    top_k: int = Field(10, ge=1, le=1000)
+    top_k: int = Field(10, ge=1, le=10_000)
     session_id: Text | None = None
     include_preference: bool = True
-    pref_top_k: int = Field(6, ge=0, le=1000)
+    pref_top_k: int = Field(6, ge=0, le=10_000)
     model_name_or_path: Text | None = None
     max_tokens: int | None = Field(None, ge=1)
     temperature: float | None = Field(None, ge=0)

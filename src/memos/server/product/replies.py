@@ -12,6 +12,7 @@ from memos.server.product import wording
 from memos.server.replies import json_reply
 
 PREFIX = "/product"
+TOO_MANY = 40309  # the code by which clients of this wire know that they are to wait
 
 
 def ok(message: str, data: Any, **more: Any) -> Response:
@@ -26,7 +27,7 @@ def failure(status: int, code: str, message: str, details: Any, request: Request
     if status == 422:
         path = request.scope.get("path", "")
         message = wording.VALIDATION.format(method=request.method, path=path, message=message)
-    body = {"code": status, "message": message, "data": None, "error": code}
+    body = {"code": TOO_MANY if status == 429 else status, "message": message, "data": None, "error": code}
     return status, body if details is None else body | {"detail": details}
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Body, Query
+from fastapi import Body, Query
 from pydantic import StrictStr
 from starlette.responses import Response
 
@@ -13,9 +13,11 @@ from memos.server.caller import CallerDep
 from memos.server.product import add as adding
 from memos.server.product import chat, cubes, delete, feedback, models, read, scheduler, suggest
 from memos.server.product import search as searching
+from memos.server.product.problems import PROBLEMS, STREAM
 from memos.server.product.replies import PREFIX
+from memos.server.routing import Prefixed
 
-router = APIRouter(prefix=PREFIX, tags=["MemOS (self-hosted)"])
+router = Prefixed(prefix=PREFIX, tags=["MemOS (self-hosted)"], responses=PROBLEMS)
 Named = Annotated[str, Query()]
 MaybeNamed = Annotated[str | None, Query()]
 
@@ -132,7 +134,7 @@ async def scheduler_wait(
     return await scheduler.wait(core, caller, user_name, timeout_seconds, poll_interval)
 
 
-@router.get("/scheduler/wait/stream")
+@router.get("/scheduler/wait/stream", response_class=Response, responses=STREAM)
 async def scheduler_wait_stream(
     core: Core, caller: CallerDep, user_name: Named, timeout_seconds: float = 120.0, poll_interval: float = 0.5
 ) -> Response:

@@ -40,7 +40,8 @@ from memos.text.analysis import analyze
 SESSION_BONUS = (
     0.05  # what a hit of the session asked for gains: it goes before equals, never before clearly better ones
 )
-SPARE = 10  # hits asked for beyond top_k, of which repetitions are taken out
+SPARE = 10  # hits asked for beyond top_k and a quarter: repetitions are taken out, hits of the session lifted
+MOST = 10_000  # hits of one core search
 SPECIAL_POOL = 100  # preferences, tools and skills looked at together
 SAME = 0.95  # share of content terms that two texts have in common when one says what the other does
 
@@ -65,6 +66,17 @@ class _Wanted:
             | (SKILLS if self.skills else frozenset())
         )
 
+    @property
+    def asked_k(self) -> int:
+        """How many texts the core is asked for."""
+        return min(self.text_k + self.text_k // 4 + SPARE, MOST) if self.text_k else 0
+
+    @property
+    def special_k(self) -> int:
+        """How many of those are looked at together."""
+        asked = self.preferences + self.tools + self.skills
+        return min(max(SPECIAL_POOL, 4 * asked), MOST) if self.special else 0
+
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
@@ -81,8 +93,8 @@ async def search(core: AsyncMemOS, caller: Caller, body: SearchBody) -> Response
     wanted = _wanted(body)
     filters = filters_by_cube(body.filter, cubes)
     texts, special = await asyncio.gather(
-        _ask(core, body, user, filters, wanted.texts, 2 * wanted.text_k + SPARE if wanted.text_k else 0),
-        _ask(core, body, user, filters, wanted.special, SPECIAL_POOL if wanted.special else 0),
+        _ask(core, body, user, filters, wanted.texts, wanted.asked_k),
+        _ask(core, body, user, filters, wanted.special, wanted.special_k),
     )
     buckets = {
         "text_mem": _chosen(body, texts.hits, wanted.texts or TEXTS, wanted.text_k),

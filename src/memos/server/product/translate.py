@@ -197,6 +197,7 @@ def _metadata(memory: Memory, cube: str, evidence: Mapping[str, Memory]) -> dict
         "is_fast": memory.layer is Layer.TRACE,
         "evolve_to": [],
         "version": memory.version,
+        "history": [],
         "working_binding": None,
         "type": memory.kind.value,
         "key": memory.title,
@@ -233,6 +234,8 @@ def _metadata(memory: Memory, cube: str, evidence: Mapping[str, Memory]) -> dict
             "preference_type": memory.body.get("preference_type", "explicit_preference"),
             "preference": memory.text,
             "topic": memory.body.get("attribute"),
+            "reasoning": None,
+            "dialog_id": memory.session,
             "original_text": " ".join(evidence[id].text for id in evidence_ids([memory]) if id in evidence),
         }
     if memory.kind in TOOLS | SKILLS:

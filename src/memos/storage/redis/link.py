@@ -7,7 +7,6 @@ import time
 from collections.abc import Awaitable, Callable
 from importlib import import_module
 from typing import Any, TypeVar
-from urllib.parse import urlsplit, urlunsplit
 
 import structlog
 
@@ -34,8 +33,8 @@ class Link:
             self._errors: Any = import_module("redis.exceptions")
         except ImportError as error:
             raise Unavailable("the task queue on Redis needs a package: pip install 'memos[redis]'") from error
-        self._denied = (self._errors.AuthenticationError, self._errors.AuthorizationError)
         errors = self._errors
+        self._denied = (errors.AuthenticationError, errors.AuthorizationError)
         self._away = (
             errors.ConnectionError,
             errors.TimeoutError,
@@ -54,8 +53,11 @@ class Link:
         self._url = url
         try:
             self._client = self._client_of(self._redis.Redis)
-        except ValueError as error:
-            raise InvalidInput(f"{self.shown!r} is not the URL of a Redis server ({error})") from None
+        except ValueError:
+            raise InvalidInput(
+                f"{self.shown!r} is not the URL of a Redis server; write redis://user:password@host:6379/0, the password with "
+                "its special signs percent-encoded"
+            ) from None
 
     def _client_of(self, kind: Any) -> Any:
         retry = import_module("redis.asyncio.retry").Retry(import_module("redis.backoff").NoBackoff(), 0)
@@ -188,14 +190,14 @@ class Link:
 
 
 def without_password(url: str) -> str:
-    """A URL as it may be shown."""
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        return "the given URL"
-    who, at, place = parts.netloc.rpartition("@")
-    who = f"{parts.username or ''}:***" if parts.password is not None else who
-    return urlunsplit(parts._replace(netloc=f"{who}{at}{place}", query=""))  # a password may stand there as well
+    """A URL as it may be shown, also when it cannot be read."""
+    scheme, between, rest = url.rpartition("://")
+    who, at, place = rest.rpartition("@")
+    if "?" in who:
+        return f"{scheme}{between}***"
+    return (
+        f"{scheme}{between}{'***@' if at else ''}{place.partition('?')[0]}"  # behind the ? may stand a password as well
+    )
 
 
 def _says(text: str, *codes: str) -> bool:

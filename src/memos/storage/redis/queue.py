@@ -69,12 +69,15 @@ class RedisTaskQueue:
     """A `TaskQueue` on one Redis server. Connects at the first call; belongs to one event loop."""
 
     def __init__(
-        self, url: str, *, limits: Limits = Limits(), namespace: str = "memos", clock: Clock | None = None
+        self, url: str, *, limits: Limits = Limits(), namespace: str | None = None, clock: Clock | None = None
     ) -> None:
-        """`url`: redis://, rediss:// or unix://. `clock` replaces the server's clock, for tests.
+        """`url`: redis://, rediss:// or unix://. `namespace`: what stands behind `#` in the URL, or `memos`, when not given;
+        installations that do not share their cubes need different ones. `clock` replaces the server's clock, for tests.
 
         Raises Unavailable when the package is missing, InvalidInput for what is no URL or namespace.
         """
+        url, _, named = url.partition("#")
+        namespace = (named or "memos") if namespace is None else namespace
         if not namespace or set(namespace) & set("{}"):
             raise InvalidInput(f"{namespace!r} cannot be a namespace; it is not empty and has no braces")
         self._prefix = f"{{{namespace}}}:"

@@ -155,7 +155,7 @@ class QueueTx:
             taken.append(seq)
         token, until = new_id(), self._now + lasts_us
         given: list[Any] = self.db.execute(
-            "UPDATE tasks SET state=1, attempts=attempts+1, started_at=?, worker=?, progress=0 "
+            "UPDATE tasks SET state=1, attempts=attempts+1, started_at=?, worker=? "
             f"WHERE lane=? AND state<2 AND seq<=? RETURNING {COLUMNS}, seq",
             (self._now, worker, lane, taken[-1]),
         ).fetchall()
