@@ -225,6 +225,7 @@ class Background:
             if await asyncio.to_thread(touched_since, self._registry.path(info), since):
                 await self._look(info)
         await self._queue.prune()
+        await self._queue.retry(TaskQuery(kinds=[EMBED]))  # models come back
         return Done()
 
     async def _sweep_now_and_then(self) -> None:

@@ -81,6 +81,9 @@ def test_memories_are_changed_taken_back_and_deleted(client: Client) -> None:
     assert client.update(first, text="I have a blue bicycle at home").version == 2
     assert "I have a red bicycle at home" in [m.text for m in client.undo(first)]
     assert [v.op for v in client.history(first)] == ["add", "update", "undo"]
+    with pytest.raises(errors.Conflict):
+        client.update(first, title="bicycle", if_version=1)
+    assert client.update(first, title="bicycle", if_version=client.get(first).version).title == "bicycle"
     assert client.delete(first, hard=False).retracted == 1
     assert client.get_many([second, first, str(uuid.uuid4())]).items[0].id == second
     assert client.delete([second], dry_run=True).memories == 1

@@ -15,6 +15,7 @@ import pytest
 from memos import MemOS, background
 from memos.errors import InvalidInput, ModelError, ModelTimeout, NotFound
 from memos.memory.hit import SearchStatus
+from memos.scheduler import worker
 from stubs import Broken, Words, child_env
 
 
@@ -58,7 +59,7 @@ def test_r010_a_model_that_fails_and_comes_back_is_asked_again(
     home: Path, monkeypatch: pytest.MonkeyPatch, wait_for: Callable[..., None]
 ) -> None:
     """A passing error of a model is swallowed: the work counts as done with nothing in it."""
-    monkeypatch.setattr(background, "RETRY_SECONDS", 0.02)
+    monkeypatch.setattr(worker, "BACKOFF_BASE", 0.02)
     embedder = Words(errors=[ModelError("429 too many requests"), ModelTimeout("did not answer in time")])
     with MemOS(home, embedder=embedder) as memos:
         memos.add("The locker is number 58.")

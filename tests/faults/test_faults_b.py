@@ -14,6 +14,7 @@ import pytest
 from memos import MemOS, background
 from memos.errors import ModelError
 from memos.reading.read import read_trace
+from memos.scheduler import worker
 from stubs import Broken, Words, child_env
 
 BLOCKED = """
@@ -94,7 +95,7 @@ def test_r039_a_dead_model_is_asked_once_per_pause_and_not_by_looking(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Without any user activity thousands of calls go to a failing model."""
-    monkeypatch.setattr(background, "RETRY_SECONDS", 0.2)
+    monkeypatch.setattr(worker, "BACKOFF_BASE", 0.1)
     embedder = Broken(ModelError("429 too many requests"))
     with MemOS(home, embedder=embedder) as memos:
         memos.add([f"dirty episode number {i} of fifty" for i in range(50)])

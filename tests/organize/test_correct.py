@@ -141,6 +141,12 @@ def test_the_raw_record_stays_as_it_was(memos: MemOS) -> None:
     assert memos.get(id) == before
 
 
+def test_context_that_is_given_counts_more_than_what_was_stored_before(memos: MemOS) -> None:
+    memos.add("Nice weather today, the lake was full of boats.", wait=True)
+    memos.add("Oslo.", context=[{"role": "assistant", "content": "Which city do you live in?"}], wait=True)
+    assert facts(memos) == ["The user lives in Oslo."]
+
+
 def test_context_helps_to_understand_and_is_not_stored(memos: MemOS) -> None:
     memos.add("Oslo.", context=[{"role": "assistant", "content": "Which city do you live in?"}], wait=True)
     assert facts(memos) == ["The user lives in Oslo."]

@@ -115,6 +115,9 @@ SAMPLES: dict[tuple[str, str], Sample] = {
     ("GET", "/metrics"): Sample("key"),
     # -- the native API --------------------------------------------------------------------------------------------
     ("POST", "/v1/memories"): asked("write", lambda c: c.user | {"cube": c.cube, "messages": said(c)}),
+    ("POST", "/v1/files"): Sample(
+        "write", params=lambda c: c.user | {"cube": c.cube, "name": "a.txt"}, body=lambda c: said(c)[0]["content"].encode(), writes=True,
+    ),
     ("GET", "/v1/memories"): Sample("read", params=lambda c: c.user | {"cube": c.cube}, shows=True),
     ("POST", "/v1/memories/list"): asked("read", lambda c: c.user | {"cube": c.cube}, shows=True),
     ("POST", "/v1/memories/count"): asked("read", lambda c: c.user | {"cube": c.cube}),

@@ -234,7 +234,8 @@ def test_an_open_stream_is_ended_at_the_end_and_forgotten_when_its_client_leaves
     with live.client() as client, live.client() as other:
         client.post("/v1/memories", json={"messages": "I live in Oslo.", "task_id": "t"})
         with client.stream("GET", "/v1/tasks/events") as stream:
-            assert next(stream.iter_lines()).startswith("data: ")
+            lines = stream.iter_lines()  # held: a generator that is dropped closes the stream
+            assert next(lines).startswith("data: ")
             assert "memos_http_streams 1.0" in other.get("/metrics").text
         until = time.monotonic() + 10
         while "memos_http_streams 0.0" not in other.get("/metrics").text:

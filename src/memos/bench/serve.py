@@ -32,6 +32,8 @@ from memos.system import AsyncMemOS
 SEARCHED = 10_000
 PACE = 0.1
 SEARCH_PACE = 0.5
+WARM_UP = 20  # calls
+REST = 0.02
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,22 +175,15 @@ async def overhead(setting: Setting) -> Table:
     head = ("call", "Python p50 ms", "HTTP p50 ms", "difference ms", "ratio")
     home = setting.work / f"speed-{SEARCHED}"
     await speed.fill(home, SEARCHED, say)
-    calls = max(20, round(setting.seconds * 30))
-    plan = load.Plan("add", "", 0, secrets.token_hex(4))
-    make, ask = load.adds(plan), load.searches(plan)
-    with tempfile.TemporaryDirectory() as folder:
-        async with AsyncMemOS(Path(folder, "python"), embedder=setting.embedder) as memos:
-            added = await _timed(calls, lambda n: _add(memos, _body(make(0, n))))
-        async with AsyncMemOS(home, embedder=setting.embedder) as memos:
-            found = await _timed(calls, lambda n: memos.search(_body(ask(0, n))["query"], user="bench"))
-        with server(Path(folder, "http"), embedder=setting.embedder) as target:
-            adds_there = await _load(target, "add", calls=calls, warm=20)
-        with server(home, embedder=setting.embedder) as target:
-            finds_there = await _load(target, "search", calls=calls, warm=20)
+    calls = max(20, round(setting.seconds * 10))
     rows = []
-    for name, here, there in (("add", added, adds_there), ("search", found, finds_there)):
-        ours, theirs = Latency.of(here).p50, Latency.of(there.latencies).p50
-        rows.append((name, ours, theirs, theirs - ours, f"{theirs / ours:.2f}"))
+    with tempfile.TemporaryDirectory() as folder:
+        for kind, here, there in (("add", Path(folder, "python"), Path(folder, "http")), ("search", home, home)):
+            with server(there, embedder=setting.embedder) as target:
+                async with AsyncMemOS(here, embedder=setting.embedder) as memos:
+                    python, http = await _by_turns(memos, target, kind, calls)
+            ours, theirs = Latency.of(python).p50, Latency.of(http).p50
+            rows.append((kind, ours, theirs, theirs - ours, f"{theirs / ours:.2f}"))
     return Table("overhead", head, tuple(rows), f"serve overhead{setting.words}")
 
 
@@ -260,14 +255,29 @@ async def _idle(target: Server) -> float:
         return (await Digesting.wait(client)).idle
 
 
-async def _timed(calls: int, make: Callable[[int], Awaitable[object]]) -> list[float]:
-    """Seconds of each call, the first twenty not counted."""
-    seconds = []
-    for n in range(calls + 20):
-        start = time.perf_counter()
-        await make(n)
-        seconds.append(time.perf_counter() - start)
-    return seconds[20:]
+async def _by_turns(memos: AsyncMemOS, target: Server, kind: str, calls: int) -> tuple[list[float], list[float]]:
+    """Seconds of the same calls in Python and over HTTP, one after the other, so that a noisy moment meets both. The first
+    twenty are not counted.
+    """
+    plan = load.Plan(kind, target.host, target.port, secrets.token_hex(4))
+    make = load.adds(plan) if kind == "add" else load.searches(plan)
+    _, connection = await asyncio.get_running_loop().create_connection(load.Connection, target.host, target.port)
+    python, http = [], []
+    for n in range(calls + WARM_UP):
+        request = make(0, n)
+        body = _body(request)
+        call = memos.search(body["query"], user="bench") if kind == "search" else _add(memos, body)
+        python.append(await _timed(call))
+        http.append(await _timed(connection.ask(request)))
+        await asyncio.sleep(REST)  # what an add leaves to be done is not to hold up the next call
+    connection.close()
+    return python[WARM_UP:], http[WARM_UP:]
+
+
+async def _timed(call: Awaitable[object]) -> float:
+    start = time.perf_counter()
+    await call
+    return time.perf_counter() - start
 
 
 def _add(memos: AsyncMemOS, body: dict[str, str]) -> Awaitable[object]:

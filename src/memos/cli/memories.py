@@ -123,6 +123,7 @@ def update(
     ctx: typer.Context,
     id: MemoryId,
     text: Annotated[str | None, typer.Option(help="New text.")] = None,
+    title: Annotated[str | None, typer.Option(help="New title.")] = None,
     tag: Annotated[list[str] | None, typer.Option("--tag", "-t", help="New tags, in place of all others.")] = None,
     info: Annotated[list[str] | None, typer.Option("--info", help="key=value to set; key=null removes.")] = None,
     importance: Annotated[float | None, typer.Option(help="0 to 1.")] = None,
@@ -141,6 +142,7 @@ def update(
         memory = system.update(
             whole_id(system, state, id),
             text=text,
+            title=title,
             tags=tag or None,
             info=parse_pairs(info or []),
             importance=importance,

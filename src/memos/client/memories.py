@@ -42,11 +42,14 @@ class MemoryVerbs(Connected):
         derive: bool = True,
         wait: bool = False,
         task_id: str | None = None,
+        context: object = None,
+        corrects: Sequence[str] | None = None,
     ) -> AddResult:
         """Store what happened: a text, a chat message, or a list of them. It is on the server's disk when this returns.
 
         Sent again after a lost answer, with a key made here unless one is given, it is stored once. `wait=True` returns
-        when facts and vectors are made too. Raises InvalidInput when nothing can be stored, Busy when too much waits.
+        when facts and vectors are made too; see `AsyncMemOS.add`. Raises InvalidInput when nothing can be stored, Busy when
+        too much waits.
         """
         fields = body(
             messages=messages_of(messages),
@@ -60,6 +63,8 @@ class MemoryVerbs(Connected):
             derive=derive,
             wait=wait,
             task_id=task_id,
+            context=messages_of(context),
+            corrects=_names(corrects, "corrects"),
         )
         headers = {} if idempotency_key is not None else {"Idempotency-Key": uuid4().hex}
         return await self._transport.ask(
@@ -80,16 +85,19 @@ class MemoryVerbs(Connected):
         user: str | None = None,
         cube: str | None = None,
         cause: str | None = None,
+        if_version: int | None = None,
     ) -> Memory:
         """Change a memory; the former version stays in its history. `info` is merged, None values remove keys.
 
-        Raises NotFound, and InvalidInput for a blank text or when nothing is to be changed.
+        With `if_version`, only while the memory has that version (else Conflict). Raises NotFound, and InvalidInput for a
+        blank text or when nothing is to be changed.
         """
         fields = body(
             text=text, title=title, tags=tags, info=info, importance=importance, valid_from=valid_from, valid_to=valid_to,
             user=self._as(user), cube=cube, cause=cause,
         )  # fmt: skip
-        call = Call("PATCH", f"/v1/memories/{segment(id, 'id')}", body=fields, repeatable=False)
+        headers = {} if if_version is None else {"If-Match": f'"{if_version}"'}
+        call = Call("PATCH", f"/v1/memories/{segment(id, 'id')}", body=fields, headers=headers, repeatable=False)
         return await self._transport.ask(call, Memory)
 
     async def delete(

@@ -57,7 +57,7 @@ async def digest(
     done = list(await asyncio.gather(*(_one(store, *read) for read in readings if not _corrects(read[1]))))
     for trace, reading in readings:  # after what they may correct
         if not isinstance(reading, str) and _corrects(reading):
-            done.append(await _one(store, trace, await corrected(store, trace, reading)))
+            done.append(await _one(store, trace, await _with_corrections(store, trace, reading)))
     return Digested(sum(done), len(done) - sum(done), len(marks) > limit)
 
 
@@ -68,11 +68,25 @@ def _read(
     out: list[tuple[Memory, Reading | str]] = []
     for trace in traces:
         try:
-            out.append((trace, reader(trace, before.get(trace.id, ()))))
+            reading: object = reader(trace, before.get(trace.id, ()))
+            if not isinstance(reading, Reading):  # a reader may be a model's, whose answers are not ours to trust
+                raise TypeError(f"the reader answered {type(reading).__name__}")
+            out.append((trace, reading))
         except _UNREADABLE as e:
             log.warning("read_failed", memory=trace.id, error=type(e).__name__)
             out.append((trace, f"{type(e).__name__}: {e}"))
     return out
+
+
+async def _with_corrections(store: CubeStore, trace: Memory, reading: Reading) -> Corrected | str:
+    """What a trace corrects, or why that could not be found out."""
+    try:
+        return await corrected(store, trace, reading)
+    except StorageError:
+        raise
+    except _UNREADABLE as e:
+        log.warning("correction_failed", memory=trace.id, error=type(e).__name__)
+        return f"{type(e).__name__}: {e}"
 
 
 def _corrects(reading: Reading | str) -> bool:

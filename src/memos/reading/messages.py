@@ -20,6 +20,7 @@ from memos.reading.foreign import ROLES, in_our_words
 from memos.reading.parts import is_blank, parse_content, text_of, well_formed
 from memos.reading.transcript import name_speakers
 
+MAX_NESTING = 64
 _ROLE_ALIASES = {"function": "tool"}
 _KNOWN = frozenset(
     {"role", "content", "name", "chat_time", "message_id", "tool_calls", "tool_call_id", "function_call", "refusal"}
@@ -208,24 +209,28 @@ def _json(value: object, where: str) -> str:
 
 
 def checked_info(value: object, where: str) -> Mapping[str, Any]:
-    """Free metadata as it can be stored: string keys, JSON values, whole characters. Raises InvalidInput naming `where`."""
+    """Free metadata as it can be stored: string keys, JSON values, whole characters, nested up to 64 deep. Raises InvalidInput
+    naming `where`.
+    """
     if value is None:
         return EMPTY
     if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
         raise InvalidInput(f"{where} is of type {type(value).__name__}; give an object with string keys")
     _json(dict(value), where)
-    return {well_formed(key): _clean(item) for key, item in value.items()}
+    return {well_formed(key): _clean(item, where, 1) for key, item in value.items()}
 
 
-def _clean(value: Any) -> Any:
+def _clean(value: Any, where: str, depth: int) -> Any:
     """`value` with well-formed strings all the way down."""
     if isinstance(value, str):
         return well_formed(value)
+    if not isinstance(value, (Mapping, list, tuple)):
+        return value
+    if depth > MAX_NESTING:  # many a JSON reader stops at some depth, and one value it cannot read hides a whole page
+        raise InvalidInput(f"{where} is nested more than {MAX_NESTING} deep; keep it flatter, or as a text")
     if isinstance(value, Mapping):
-        return {well_formed(str(key)): _clean(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_clean(item) for item in value]
-    return value
+        return {well_formed(str(key)): _clean(item, where, depth + 1) for key, item in value.items()}
+    return [_clean(item, where, depth + 1) for item in value]
 
 
 def _checked(message: Message, where: str) -> Message:

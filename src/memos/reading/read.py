@@ -20,7 +20,7 @@ def read_trace(trace: Memory, previous: Sequence[Memory] = ()) -> Reading:
     """
     if trace.kind in (Kind.DOCUMENT, Kind.CHUNK):
         return Reading()
-    before = [to_message(p) for p in previous] or said_before(trace)
+    before = said_before(trace) or [to_message(p) for p in previous]
     findings = read_message(to_message(trace), user=_as_name(trace.owner), previous=before)
     statements = tuple(_statement(f, trace) for f in findings if f.kind is not Kind.ENTITY and not _says_nothing(f))
     names = {(m.name, m.type): m for f in findings for m in _mentions(f)}

@@ -12,7 +12,7 @@ from typing import Annotated
 from fastapi import Depends, FastAPI, Request
 
 from memos import __version__
-from memos.server import errors
+from memos.server import errors, openapi
 from memos.server.auth import Authenticated
 from memos.server.bodies import Bodies
 from memos.server.frame import Frame
@@ -47,7 +47,6 @@ def create_app(memos: AsyncMemOS | None = None, options: ServerOptions | None = 
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         async with system:
             await system.start()
-            _build(app)
             try:
                 yield
             finally:
@@ -65,18 +64,13 @@ def create_app(memos: AsyncMemOS | None = None, options: ServerOptions | None = 
     app.state.options = options
     app.state.frame = frame
     errors.install(app)
-    for wire in (health, native, product, openmem):
-        app.include_router(wire.router)
+    openapi.install(app)
+    # Not by `include_router`, which would build every route once more, and match each request twice.
+    for router in (health.router, *product.ROUTERS, *native.ROUTERS, *openmem.ROUTERS):
+        app.router.routes.extend(router.routes)
     # The last one added is the first one a request passes.
     app.add_middleware(Bodies, options)
     app.add_middleware(Authenticated, system, options, RateLimit(options))
     app.add_middleware(Guarded, options)
     app.add_middleware(Observed, frame.metrics)
     return app
-
-
-def _build(app: FastAPI) -> None:
-    """Have the routes built now; newer FastAPI would do it at the first request, which would wait half a second for it."""
-    for route in app.routes:
-        for _ in getattr(route, "effective_route_contexts", tuple)():
-            pass

@@ -11,6 +11,7 @@ from memos.server.wire import CALLER, App, Receive, Scope, Send, answer, header
 from memos.system import AsyncMemOS
 
 PUBLIC = frozenset({"/health", "/ready", "/docs", "/openapi.json"})
+UNCOUNTED = frozenset({"/health", "/ready", "/metrics"})  # monitors must not be turned away
 
 
 class Authenticated:
@@ -23,19 +24,20 @@ class Authenticated:
         """Handle one request."""
         if scope["type"] != "http":
             return await self._app(scope, receive, send)
-        public = scope["path"] in PUBLIC
         address = f"address {(scope.get('client') or ('?',))[0]}"
+        counted = scope["path"] not in UNCOUNTED
         try:
             try:
-                caller = await self._caller(scope)
+                caller: Caller | None = await self._caller(scope)
             except (Unauthorized, InvalidInput):
-                if not public:
+                if counted:
                     self._rate.take(scope, address)
+                if scope["path"] not in PUBLIC:
                     raise
                 caller = None  # and so sees what anybody may see
             if caller is not None:
                 scope[CALLER] = caller
-                if not public:
+                if counted:
                     self._rate.take(scope, f"key {caller.key_id}" if caller.key_id else address)
         except MemosError as error:
             return await answer(scope, receive, send, refusal(error))

@@ -1,5 +1,5 @@
-"""`/docs`: the API on one page, made of `/openapi.json` without scripts. (The usual page loads its scripts from elsewhere, and they
-would run in the origin of the memories.)
+"""`/docs`: the API on one page, made of `/openapi.json` without scripts. (The usual page loads its scripts from elsewhere, and
+they would run in the origin of the memories.)
 """
 
 from __future__ import annotations

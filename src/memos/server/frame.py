@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import cast
+from typing import Annotated, cast
 
-from fastapi import Request
+from fastapi import Depends, Request
 
 from memos.server.looks import Looks
 from memos.server.metrics import Metrics
@@ -25,3 +25,10 @@ class Frame:
 def frame_of(request: Request) -> Frame:
     """The frame of the application that a request came to."""
     return cast("Frame", request.app.state.frame)
+
+
+async def _frame(request: Request) -> Frame:  # not a plain function: FastAPI would run that in a thread
+    return frame_of(request)
+
+
+FrameDep = Annotated[Frame, Depends(_frame)]

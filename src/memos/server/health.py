@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Any
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from memos import __version__
@@ -13,12 +13,11 @@ from memos.health import Condition
 from memos.server import docs_page, metrics
 from memos.server.app import Core
 from memos.server.caller import Caller, CallerDep
-from memos.server.frame import Frame, frame_of
+from memos.server.frame import FrameDep
 from memos.server.replies import json_reply
 from memos.server.wire import CALLER
 
 router = APIRouter(tags=["operations"])
-FrameDep = Annotated[Frame, Depends(frame_of)]
 
 
 @router.get("/health", summary="Whether the server is alive")

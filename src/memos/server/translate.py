@@ -34,9 +34,7 @@ ALL_SUMMARY = "AllSummaryMemory"  # long-term and user memory together
 SUMMARY = ("LongTermMemory", "UserMemory")
 USUAL = 0.45  # the wires' default threshold
 LEAST_GOOD = 0.2  # our score that it stands for
-SESSION_BONUS = (
-    0.05  # what a hit of the session asked for gains: it goes before equals, never before clearly better ones
-)
+SESSION_BONUS = 0.05  # what a hit of the session asked for gains: it goes before equals, not before clearly better ones
 
 
 def memory_type(kind: Kind) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import tempfile
 from base64 import b64decode
@@ -10,8 +11,11 @@ from urllib.parse import quote
 
 import httpx2
 import pytest
+from serving import in_process
 
 from memos import AsyncMemOS
+from memos.server.app import create_app
+from memos.server.options import ServerOptions
 
 BINARY = {"Content-Type": "application/octet-stream"}
 NAMES = ["notes", "team/notes", "a/b/c/", "/", "50% off?", "räume & 日記", "a%2Fb", "with space", "."]
@@ -121,3 +125,33 @@ async def test_a_damaged_archive_makes_no_cube_and_leaves_no_file(
 async def test_only_who_may_read_a_cube_may_download_it(app_client: httpx2.AsyncClient, memos: AsyncMemOS) -> None:
     await memos.add("secret", user="ada")
     assert (await app_client.get("/v1/cubes/ada/archive?user=bob")).status_code == 404
+
+
+async def test_an_upload_that_cannot_be_kept_says_so_and_makes_nothing(
+    app_client: httpx2.AsyncClient, memos: AsyncMemOS, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    await memos.add("I live in Oslo.", user="ada", wait=True)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "missing"))
+    for answer in (
+        await app_client.put("/v1/cubes/new/archive?user=ada", content=b"x", headers=BINARY),
+        await app_client.get("/v1/cubes/ada/archive?user=ada"),
+    ):
+        assert answer.status_code == 503
+        assert "TMPDIR" in answer.json()["error"]["message"]
+    full = OSError(errno.ENOSPC, "No space left on device")
+    monkeypatch.setattr(tempfile, "mkdtemp", lambda **_: (_ for _ in ()).throw(full))
+    answer = await app_client.put("/v1/cubes/new/archive?user=ada", content=b"x", headers=BINARY)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (507, "storage_full")
+
+
+async def test_an_archive_may_be_larger_than_other_bodies_but_not_without_bound(
+    memos: AsyncMemOS, temporary: Path
+) -> None:
+    app = create_app(memos, ServerOptions(body_mb=1, archive_mb=2))
+    async with app.router.lifespan_context(app), in_process(app) as client:
+        for size, status in ((1 << 20) + 1, 400), ((2 << 20) + 1, 413):
+            answer = await client.put("/v1/cubes/new/archive", content=b"x" * size, headers=BINARY)
+            assert answer.status_code == status
+        answer = await client.post("/v1/memories", json={"messages": "x" * (1 << 20)})
+        assert answer.status_code == 413
+    assert list(temporary.iterdir()) == []

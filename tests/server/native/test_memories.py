@@ -10,10 +10,12 @@ from pydantic import TypeAdapter
 
 from memos import AsyncMemOS
 from memos.memory.hit import SearchResult
-from memos.memory.model import Memory
+from memos.memory.model import Kind, Memory
 from memos.results import AddResult
+from memos.server.native.answers import Memories, to_json
 from memos.storage.ports import Page
 
+DEEP = "[" * 70 + "]" * 70
 NOBODY = "00000000-0000-7000-8000-000000000000"
 
 
@@ -283,3 +285,33 @@ async def test_a_value_of_another_type_is_refused_not_guessed(
     app_client: httpx2.AsyncClient, path: str, body: dict[str, Any]
 ) -> None:
     assert (await app_client.post(f"/v1/memories/{path}", json=body)).status_code == 422
+
+
+async def test_what_could_not_be_read_back_is_refused_and_hides_nothing(app_client: httpx2.AsyncClient) -> None:
+    json = {"Content-Type": "application/json"}
+    refused = await app_client.post(
+        "/v1/memories", content=f'{{"messages": "x", "info": {{"a": {DEEP}}}}}', headers=json
+    )
+    assert refused.status_code == 400
+    assert "nested more than 64 deep" in refused.json()["error"]["message"]
+    await keep(app_client, "y", info={"a": [[[2**80]]], "b": float("1e308")})
+    assert (await app_client.get("/v1/memories")).json()["items"][0]["info"]["a"] == [[[2**80]]]
+
+
+def test_a_value_that_is_nested_too_deep_for_the_quick_way_is_written_all_the_same() -> None:
+    deep: Any = 1
+    for _ in range(300):
+        deep = [deep]
+    written = to_json(Memories((Memory(NOBODY, Kind.TRACE, "x", info={"deep": deep}),)))
+    assert written.count(b"[") >= 300
+
+
+@pytest.mark.parametrize(
+    "body", [b"", b"{", b"[" * 5_000, b'{"messages": "\xff"}', b"null", b"[]", b'"x"', b"1" * 5_000]
+)
+async def test_a_body_that_is_no_json_object_is_an_error_of_the_sender(
+    app_client: httpx2.AsyncClient, body: bytes
+) -> None:
+    answer = await app_client.post("/v1/memories", content=body, headers={"Content-Type": "application/json"})
+    assert answer.status_code in (400, 422)
+    assert set(answer.json()) == {"error", "request_id"}

@@ -47,7 +47,7 @@ async def send(client: httpx2.AsyncClient, command: str, folder: Path) -> httpx2
             case "-o":
                 saved = next(words)
             case "-T":
-                content, method = (folder / next(words)).read_bytes(), "PUT"
+                content, method = (folder / next(words)).read_bytes(), method or "PUT"
             case _:
                 assert word.startswith("localhost:8000/v1/"), word
                 url = word.removeprefix("localhost:8000")
@@ -82,6 +82,7 @@ def test_a_difference_would_be_seen(shown: dict[str, Any]) -> None:
 
 async def test_every_command_answers_what_the_page_shows(app_client: httpx2.AsyncClient, tmp_path: Path) -> None:
     known: dict[str, str] = {}
+    (tmp_path / "guide.md").write_text("# Tea\n\nBoil the water first.")
     for command, shown in examples():
         for name, value in known.items():
             command = command.replace(name, value)

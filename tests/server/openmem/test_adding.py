@@ -120,7 +120,7 @@ async def test_feedback_is_kept_as_what_was_said_and_corrects(cloud: Cloud) -> N
     )
     assert data["success"] is True
     found = (await cloud.ok("search/memory", query="Where do I live?", user_id="alice"))["memory_detail_list"]
-    assert found[0]["memory_value"] == "2025-01-02 10:00 user: No, I live in Bergen."
+    assert found[0]["memory_value"] == "2025-01-02 10:00 user: No, I live in Bergen. [so: Alice lives in Bergen.]"
     assert found[0]["tags"] == ["feedback"]
     stale = next(item for item in found if "Oslo" in item["memory_value"])
     assert "[outdated]" in stale["memory_value"]

@@ -102,6 +102,19 @@ async def test_a_filter_knows_the_clouds_names_of_times(cloud: Cloud) -> None:
     assert await cloud.values("written", user_id="alice", filter={"or": [{"not": {"update_time": {"lt": 5}}}]})
 
 
+async def test_a_filter_knows_the_wires_statuses_and_types(cloud: Cloud) -> None:
+    await cloud.add("I live in Oslo.", user_id="alice")
+    for condition, count in (
+        ({"status": "activated"}, 1),
+        ({"status": "archived"}, 0),
+        ({"memory_type": "AllSummaryMemory"}, 1),
+        ({"memory_type": {"ne": "PreferenceMemory"}}, 1),
+        ({"memory_type": "SkillMemory"}, 0),
+    ):
+        found = await cloud.values("Where do I live?", user_id="alice", filter={"and": [condition]})
+        assert len(found) >= count and bool(found) is bool(count), condition
+
+
 @pytest.mark.parametrize("bad", [{"and": "x"}, {"tags": {"near": "x"}}, {"and": [{"tags": {}}]}])
 async def test_a_filter_that_says_nothing_clear_is_refused(cloud: Cloud, bad: dict[str, Any]) -> None:
     assert await cloud.error("search/memory", query="x", user_id="alice", filter=bad) == (200, 40000)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from fastapi import Query, Response
+from fastapi import APIRouter, Query, Response
 from pydantic import Field
 
 from memos.cubes.accounts import LOCAL, MOST_DAYS
@@ -18,10 +18,9 @@ from memos.server.native.fields import Info, Name, PathId, PathUser, Wire
 from memos.server.native.problems import reads, writes
 from memos.server.native.scope import is_admin
 from memos.server.native.slashes import SlashRoute
-from memos.server.routing import Prefixed
 from memos.storage.accounts import ApiKey, AuditPage, User
 
-router = Prefixed(prefix="/v1", tags=["Accounts"], route_class=SlashRoute)
+router = APIRouter(prefix="/v1", tags=["Accounts"], route_class=SlashRoute)
 Scope = Literal["read", "write", "act", "admin"]
 
 

@@ -11,9 +11,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pydantic import TypeAdapter
+from pydantic_core import PydanticSerializationError
 from starlette.responses import Response
 
 from memos.memory.model import EMPTY, Memory, Version
+from memos.server.replies import to_json as to_json_slowly
 from memos.storage.accounts import ApiKey, Grant, User
 from memos.storage.ports import CubeInfo, Link
 from memos.storage.tasks import KindStats, TaskState
@@ -129,8 +131,11 @@ def to_json(value: object) -> bytes:
     kind = type(value)
     if (adapter := _adapters.get(kind)) is None:
         adapter = _adapters[kind] = TypeAdapter(kind)
-    # `warnings`: read-only mappings are serialized by `fallback`, which is no reason to warn.
-    return adapter.dump_json(value, fallback=_plain, warnings="none")
+    try:
+        # `warnings`: read-only mappings are serialized by `fallback`, which is no reason to warn.
+        return adapter.dump_json(value, fallback=_plain, warnings="none")
+    except (PydanticSerializationError, ValueError):  # nested deeper than it goes, as an archive of others may be
+        return to_json_slowly(value)
 
 
 def reply(value: object, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:

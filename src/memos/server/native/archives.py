@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import contextlib
+import errno
 import shutil
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote
 
-from fastapi import Request, Response
+from fastapi import APIRouter, Request, Response
+from starlette.requests import ClientDisconnect
 from starlette.responses import FileResponse
 from starlette.types import Receive, Scope, Send
 
 from memos.cubes.archive import Report
-from memos.errors import InvalidInput
+from memos.errors import InvalidInput, StorageFull, Unavailable
 from memos.server.app import Core
 from memos.server.caller import WRITE
 from memos.server.errors import Refused
@@ -24,9 +28,8 @@ from memos.server.native.fields import PathCube
 from memos.server.native.problems import reads, writes
 from memos.server.native.scope import ActingDep
 from memos.server.native.slashes import SlashRoute
-from memos.server.routing import Prefixed
 
-router = Prefixed(prefix="/v1/cubes", tags=["Cubes"], route_class=SlashRoute)
+router = APIRouter(prefix="/v1/cubes", tags=["Cubes"], route_class=SlashRoute)
 
 MEDIA_TYPE = "application/octet-stream"
 _BINARY = {"schema": {"type": "string", "format": "binary"}}
@@ -64,7 +67,7 @@ async def download(memos: Core, acting: ActingDep, name: PathCube) -> Response:
     """The cube as it is at this moment, in one portable, checksummed file: all versions, edges, vectors and keys."""
     user = acting.user()
     await existing(memos, name, user)
-    folder = Path(await asyncio.to_thread(tempfile.mkdtemp, prefix="memos-"))
+    folder = await _folder()
     try:
         report = await memos.export_cube(folder / "archive.cube", user=user, cube=name)
     except BaseException:
@@ -96,19 +99,45 @@ async def upload(request: Request, memos: Core, acting: ActingDep, name: PathCub
     sent = request.headers.get("content-type", MEDIA_TYPE).partition(";")[0].strip().lower()
     if sent != MEDIA_TYPE:
         raise Refused(415, "wrong_type", f"an archive is sent as {MEDIA_TYPE}, not {sent!r:.60}")
-    folder = Path(await asyncio.to_thread(tempfile.mkdtemp, prefix="memos-"))
+    if await memos.owner_of(name) is not None:
+        text = f"a cube named {name!r} exists already; import under another name"
+        raise Refused(409, "conflict", text, {"Connection": "close"})  # before all of it is sent
+    folder = await _folder()
     try:
         await _receive(request, folder / "archive.cube")
         return reply(await memos.import_cube(folder / "archive.cube", name, user=user), 201)
+    except ClientDisconnect:
+        return Response(status_code=400)  # nobody is there to read it
     except InvalidInput as e:
         raise taken_or(e) from e
     finally:
         await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
 
 
+async def _folder() -> Path:
+    """A temporary folder of its own for one archive."""
+    with _room():
+        return Path(await asyncio.to_thread(tempfile.mkdtemp, prefix="memos-"))
+
+
+@contextlib.contextmanager
+def _room() -> Iterator[None]:
+    """What cannot be written is an error of ours. Raises StorageFull and Unavailable."""
+    try:
+        yield
+    except OSError as e:
+        if e.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise StorageFull(
+                f"there is no room for the archive in {tempfile.gettempdir()}; make some, or set TMPDIR"
+            ) from e
+        raise Unavailable(
+            f"the archive cannot be kept for a moment ({e.strerror}); set TMPDIR to a folder for it"
+        ) from e
+
+
 async def _receive(request: Request, path: Path) -> None:
     """Write the body of a request to a file."""
-    with path.open("xb") as file:
+    with _room(), path.open("xb") as file:
         waiting = bytearray()
         async for part in request.stream():
             waiting += part

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from fastapi import Response
+from fastapi import APIRouter, Response
 from pydantic import Field
 
 from memos.errors import Conflict, InvalidInput, NotFound
@@ -17,11 +17,10 @@ from memos.server.native.fields import Info, Name, PathCube, PathUser, Wire
 from memos.server.native.problems import reads, writes
 from memos.server.native.scope import ActingDep, ActingTooDep
 from memos.server.native.slashes import SlashRoute
-from memos.server.routing import Prefixed
 from memos.storage.ports import CubeInfo
 from memos.system import AsyncMemOS
 
-router = Prefixed(prefix="/v1/cubes", tags=["Cubes"], route_class=SlashRoute)
+router = APIRouter(prefix="/v1/cubes", tags=["Cubes"], route_class=SlashRoute)
 
 
 class NewCube(Wire):

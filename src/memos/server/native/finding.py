@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fastapi import Response
+from fastapi import APIRouter, Response
 
 from memos.memory.hit import Explanation, SearchResult
 from memos.server.app import Core
@@ -10,9 +10,8 @@ from memos.server.native.answers import reply
 from memos.server.native.models import Explain, Search
 from memos.server.native.problems import asks
 from memos.server.native.scope import WhoseTooDep, home_of
-from memos.server.routing import Prefixed
 
-router = Prefixed(prefix="/v1/memories", tags=["Finding"])
+router = APIRouter(prefix="/v1/memories", tags=["Finding"])
 
 
 @router.post(
@@ -43,6 +42,8 @@ async def search(memos: Core, whose: WhoseTooDep, body: Search) -> Response:
         reference_time=body.reference_time,
         threshold=body.threshold,
         include_superseded=body.include_superseded,
+        collapse=body.collapse,
+        rerank=body.rerank,
     )
     return reply(found)
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import Header, Query, Request, Response
+from fastapi import APIRouter, Header, Query, Request, Response
 
 from memos.errors import Conflict, InvalidInput, NotFound
 from memos.memory.model import Memory
+from memos.memory.number import MOST_AT_ONCE
 from memos.results import AddResult, DeleteResult
 from memos.server.app import Core
 from memos.server.caller import WRITE
@@ -19,10 +20,9 @@ from memos.server.native.match import IfMatch, checked_version, etag, failed, ve
 from memos.server.native.models import Add, Counting, Delete, Get, Listing, Patch, Undo
 from memos.server.native.problems import asks, reads, writes
 from memos.server.native.scope import WhoseDep, WhoseTooDep, home_of, home_of_all
-from memos.server.routing import Prefixed
 from memos.storage.ports import Page
 
-router = Prefixed(prefix="/v1/memories", tags=["Memories"])
+router = APIRouter(prefix="/v1/memories", tags=["Memories"])
 ETAG: dict[str, Any] = {
     "headers": {"ETag": {"schema": {"type": "string"}, "description": "The memory's version, for `If-Match`."}}
 }
@@ -44,6 +44,7 @@ async def add(
     if idempotency_key is not None and body.idempotency_key not in (None, idempotency_key):
         raise InvalidInput("the header Idempotency-Key and the field idempotency_key differ; give one of them")
     check_messages(request.app.state.options, body.messages)
+    check_messages(request.app.state.options, body.context or ())
     added = await memos.add(
         body.messages,
         user=place.user,
@@ -56,6 +57,8 @@ async def add(
         derive=body.derive,
         wait=body.wait,
         task_id=body.task_id,
+        context=body.context,
+        corrects=body.corrects,
     )
     return reply(added)
 
@@ -297,7 +300,7 @@ async def neighbors(
     depth: Annotated[int, Query(ge=1, le=8, description="Hops.")] = 1,
     types: fields.TypesQuery = None,
     direction: Annotated[fields.Way, Query(description="Along the edges, against them, or both.")] = "both",
-    limit: fields.LimitQuery = 1_000,
+    limit: Annotated[int, Query(ge=1, le=MOST_AT_ONCE, description="Edges at most, the nearest.")] = MOST_AT_ONCE,
     as_of: AsOfQuery = None,
     known_at: KnownAtQuery = None,
 ) -> Response:

@@ -76,6 +76,12 @@ class Add(Scoped):
     )
     derive: Flag = Field(True, description="Read it for facts; `false` keeps the raw record only.")
     wait: Flag = Field(False, description="Answer when facts and vectors are derived too.")
+    context: Messages | None = Field(None, description="Said before: these are understood by it. Not stored.")
+    corrects: list[fields.Id] | None = Field(
+        None,
+        max_length=fields.MAX_IDS,
+        description="That they correct something: what they are about, or an empty list to have it found.",
+    )
     task_id: Name | None = Field(None, description="A name of your own for the work behind it.", examples=["turn-12"])
 
 
@@ -154,6 +160,8 @@ class Search(_Asking):
     )
     kinds: fields.Kinds | None = None
     include_superseded: Flag = Field(False, description="Also what was true once.")
+    collapse: Flag = Field(True, description="Fold repetitions into one hit.")
+    rerank: Flag = Field(True, description="Use the reranker, where one is configured.")
 
 
 class Explain(_Asking):

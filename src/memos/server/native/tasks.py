@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from typing import Annotated, Any
 
-from fastapi import Query, Request, Response
+from fastapi import APIRouter, Query, Request, Response
 from pydantic import Field
 
 from memos.errors import AccessDenied, Conflict, NotFound
@@ -20,11 +20,10 @@ from memos.server.native.cubes import existing
 from memos.server.native.fields import Name, PathId, Wire
 from memos.server.native.problems import reads, writes
 from memos.server.native.scope import ActingDep, WhoseDep, is_admin
-from memos.server.routing import Prefixed
 from memos.storage.tasks import LIVE, Task, TaskPage, TaskQuery, TaskState
 from memos.system import AsyncMemOS
 
-router = Prefixed(prefix="/v1/tasks", tags=["Tasks"])
+router = APIRouter(prefix="/v1/tasks", tags=["Tasks"])
 MAX_WAIT = 300.0
 
 Word = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_.-]*$", max_length=64)]

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from memos.errors import InvalidFilter
-from memos.memory.filter import Filter, parse_filter
+from memos.memory.filter import Filter
+from memos.server.filters import read_filter
 
 _CATEGORIES = frozenset({"user", "knowledgebase", "public"})
 _NAMES: Mapping[str, str] = {
@@ -22,8 +22,6 @@ _NAMES: Mapping[str, str] = {
     "preference": "text",
     "memory_id": "id",
 }
-_LOGIC = frozenset({"and", "or", "not"})
-_MAX_DEPTH = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,23 +43,7 @@ def scoped(given: Mapping[str, Any] | None) -> Scoped:
 
 
 def _parsed(given: Any) -> Filter | None:
-    return parse_filter(_ours(given), bare_info=True) if given else None
-
-
-def _ours(node: Any, depth: int = 0) -> Any:
-    """A filter with its fields under our names."""
-    if depth > _MAX_DEPTH:
-        raise InvalidFilter("the filter is nested too deep")
-    if isinstance(node, list):
-        return [_ours(item, depth + 1) for item in node]
-    if not isinstance(node, Mapping):
-        return node
-    return {
-        _NAMES.get(key, key) if isinstance(key, str) else key: _ours(value, depth + 1)
-        if isinstance(key, str) and key.lstrip("$").lower() in _LOGIC
-        else value
-        for key, value in node.items()
-    }
+    return read_filter(given, _NAMES) if given else None
 
 
 def users_named(given: Mapping[str, Any]) -> tuple[list[str], list[str]]:

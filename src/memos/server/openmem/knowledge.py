@@ -10,29 +10,26 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
-from fastapi import Depends, Query, Request
+from fastapi import APIRouter, Query, Request
 from fastapi.exceptions import RequestValidationError
 from pydantic import ValidationError
 from starlette.datastructures import UploadFile
 from starlette.responses import Response
 
 from memos.errors import InvalidInput, Unavailable
-from memos.memory.filter import parse_filter
 from memos.memory.model import Kind, Memory, Status
 from memos.server.app import Core
 from memos.server.caller import READ, WRITE, Caller, CallerDep
-from memos.server.frame import Frame, frame_of
+from memos.server.frame import FrameDep
 from memos.server.openmem import bodies, codes, incoming
 from memos.server.openmem.answers import answers
 from memos.server.openmem.codes import ok
 from memos.server.openmem.incoming import Incoming
 from memos.server.openmem.subjects import Base, Home, base, create_base, homes
-from memos.server.routing import Prefixed
 from memos.server.translate import milliseconds
 from memos.system import AsyncMemOS
 
-router = Prefixed(prefix=codes.PREFIX, tags=["openmem"])
-FrameDep = Annotated[Frame, Depends(frame_of)]
+router = APIRouter(prefix=codes.PREFIX, tags=["openmem"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,14 +211,9 @@ async def delete_files(memos: Core, caller: CallerDep, body: bodies.DeleteFilesB
         raise codes.MemoryGone(f"file {missing} does not exist; nothing was deleted")
     for home in dict.fromkeys(home for _, home in found):
         mine = [memory.id for memory, at in found if at == home]
-        pieces = await memos.list(
-            filter=parse_filter({"body.document": {"in": mine}}),
-            limit=10_000,
-            include_inactive=True,
-            user=home.user,
-            cube=home.cube,
-        )
-        await memos.delete([*mine, *(m.id for m in pieces.items)], user=home.user, cube=home.cube)
+        await memos.delete(
+            mine, user=home.user, cube=home.cube
+        )  # its pieces go with a document, those of former editions too
     return ok(Done(True))
 
 

@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
 
-from fastapi import APIRouter, Depends
+from fastapi import APIRouter
 from starlette.responses import Response
 
 from memos.errors import Unavailable
 from memos.server.app import Core
 from memos.server.caller import READ, WRITE, CallerDep
-from memos.server.frame import Frame, frame_of
+from memos.server.frame import FrameDep
 from memos.server.limits import check_messages
 from memos.server.openmem import adding, bodies, codes, finding, knowledge, managing, messages, tasks, trying
 from memos.server.openmem.answers import answers
 from memos.server.openmem.codes import NotSupported, ok
 from memos.server.openmem.details import Found, Listed, MemoryDetail, MessageDetail, TaskDetail
-from memos.server.routing import Prefixed
 
 codes.install()
-core = Prefixed(prefix=codes.PREFIX, tags=["openmem"])
-FrameDep = Annotated[Frame, Depends(frame_of)]
+core = APIRouter(prefix=codes.PREFIX, tags=["openmem"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +128,4 @@ async def profiles(caller: CallerDep) -> Response:
     )
 
 
-router = APIRouter()
-for part in (core, knowledge.router):
-    router.include_router(part)
+ROUTERS = (core, knowledge.router)

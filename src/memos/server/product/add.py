@@ -16,8 +16,8 @@ from memos.server.product import access, feedback, wording
 from memos.server.product.files import Taken, store_files, take_files
 from memos.server.product.models import AddBody
 from memos.server.product.replies import ok
-from memos.server.product.translate import memory_type
 from memos.server.replies import json_reply
+from memos.server.translate import memory_type
 from memos.system import AsyncMemOS
 
 

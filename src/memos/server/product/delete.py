@@ -15,10 +15,11 @@ from memos.memory.filter import And, Compare, Field, Filter, Op, Or
 from memos.memory.model import Kind
 from memos.results import DeleteResult
 from memos.server.caller import WRITE, Caller
+from memos.server.filters import read_filter
 from memos.server.product import access, wording
 from memos.server.product.models import DeleteBody, DeleteRecordBody, RecoverBody
 from memos.server.product.replies import ok
-from memos.server.product.translate import file_ids, read_filter
+from memos.server.product.translate import file_ids
 from memos.system import AsyncMemOS
 
 PAGE = 1_000

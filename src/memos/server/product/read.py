@@ -18,16 +18,8 @@ from memos.server.product import access, wording
 from memos.server.product.evidence import evidence_of, read_ids
 from memos.server.product.models import CubeBody, DashboardBody, GetAllBody, IdsBody, ListBody
 from memos.server.product.replies import ok
-from memos.server.product.translate import (
-    PREFERENCES,
-    SKILLS,
-    TEXTS,
-    TOOLS,
-    asks_for_status,
-    filters_by_cube,
-    memory_type,
-    node,
-)
+from memos.server.product.translate import asks_for_status, filters_by_cube, node
+from memos.server.translate import PREFERENCES, SKILLS, TEXTS, TOOLS, memory_type
 from memos.system import AsyncMemOS
 
 PAGE = 1_000
@@ -83,13 +75,14 @@ async def cubes_of(core: AsyncMemOS, caller: Caller, body: IdsBody) -> Response:
 
 async def cube_exists(core: AsyncMemOS, caller: Caller, body: CubeBody) -> Response:
     """Whether there is such a cube, as far as the caller may know."""
+    anybody = caller.any_user and body.user_id is None
+    user = caller.acting(body.user_id, READ)
     exists = await core.owner_of(body.mem_cube_id) is not None
-    if exists and not (caller.any_user and body.user_id is None):
+    if exists and not anybody:
         try:
-            await core.open_cube(body.mem_cube_id, user=caller.acting(body.user_id, READ))
+            await core.open_cube(body.mem_cube_id, user=user)
         except NotFound:
             exists = False
-    caller.must(READ)
     return ok(wording.LOOKED_UP, {body.mem_cube_id: exists})
 
 
@@ -118,7 +111,7 @@ async def _read(core: AsyncMemOS, caller: Caller, user: str | None, ids: Sequenc
         memories = await read_ids(core, who, cube, [id.lower() for id, home in homes.items() if home == cube])
         evidence = await evidence_of(core, who, [(cube, memory) for memory in memories])
         found |= {memory.id: node(memory, cube, evidence=evidence) for memory in memories}
-    return [found[id.lower()] for id in ids if id.lower() in found]
+    return [found[id] for id in dict.fromkeys(id.lower() for id in ids) if id in found]
 
 
 async def _buckets(

@@ -4,27 +4,30 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import Body, Query
+from fastapi import APIRouter, Body, Query
 from pydantic import StrictStr
 from starlette.responses import Response
 
 from memos.server.app import Core
 from memos.server.caller import CallerDep
+from memos.server.frame import FrameDep
+from memos.server.limits import check_messages
 from memos.server.product import add as adding
 from memos.server.product import chat, cubes, delete, feedback, models, read, scheduler, suggest
 from memos.server.product import search as searching
 from memos.server.product.problems import PROBLEMS, STREAM
 from memos.server.product.replies import PREFIX
-from memos.server.routing import Prefixed
 
-router = Prefixed(prefix=PREFIX, tags=["MemOS (self-hosted)"], responses=PROBLEMS)
+router = APIRouter(prefix=PREFIX, tags=["MemOS (self-hosted)"], responses=PROBLEMS)
 Named = Annotated[str, Query()]
 MaybeNamed = Annotated[str | None, Query()]
 
 
 @router.post("/add")
-async def add(body: models.AddBody, core: Core, caller: CallerDep) -> Response:
+async def add(body: models.AddBody, core: Core, caller: CallerDep, frame: FrameDep) -> Response:
     """Store messages in one or several cubes."""
+    check_messages(frame.options, body.messages)
+    check_messages(frame.options, body.memory_content)
     return await adding.add(core, caller, body)
 
 
@@ -173,6 +176,10 @@ async def suggestions(body: models.SuggestBody, core: Core, caller: CallerDep) -
 
 
 @router.post("/feedback")
-async def give_feedback(body: models.FeedbackBody, core: Core, caller: CallerDep) -> Response:
+async def give_feedback(body: models.FeedbackBody, core: Core, caller: CallerDep, frame: FrameDep) -> Response:
     """Correct, supplement or confirm what is remembered."""
+    check_messages(frame.options, body.feedback_content)
     return await feedback.feedback(core, caller, body)
+
+
+ROUTERS = (router,)

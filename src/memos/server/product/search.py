@@ -24,22 +24,11 @@ from memos.server.product import preferences, wording
 from memos.server.product.evidence import evidence_of
 from memos.server.product.models import SearchBody
 from memos.server.product.replies import ok
-from memos.server.product.translate import (
-    PREFERENCES,
-    SKILLS,
-    TEXTS,
-    TOOLS,
-    filters_by_cube,
-    found,
-    kinds_of,
-    relativity,
-)
+from memos.server.product.translate import filters_by_cube, found
+from memos.server.translate import PREFERENCES, SESSION_BONUS, SKILLS, TEXTS, TOOLS, kinds_of, relativity
 from memos.system import AsyncMemOS
 from memos.text.analysis import analyze
 
-SESSION_BONUS = (
-    0.05  # what a hit of the session asked for gains: it goes before equals, never before clearly better ones
-)
 SPARE = 10  # hits asked for beyond top_k and a quarter: repetitions are taken out, hits of the session lifted
 MOST = 10_000  # hits of one core search
 SPECIAL_POOL = 100  # preferences, tools and skills looked at together

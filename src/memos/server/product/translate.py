@@ -4,57 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime, tzinfo
-from types import MappingProxyType
 from typing import Any
 
 from memos.errors import InvalidFilter
-from memos.memory.fields import ALIASES, FIELDS, WIRE_TYPES
-from memos.memory.filter import Filter, parse_filter
+from memos.memory.fields import ALIASES, FIELDS
+from memos.memory.filter import Filter
 from memos.memory.hit import Hit
-from memos.memory.model import EMPTY, Kind, Layer, Memory, Origin, Source, Status
-from memos.text.document import own_words
-
-TYPE_OF: Mapping[Kind, str] = MappingProxyType({kind: name for name, kinds in WIRE_TYPES.items() for kind in kinds})
-PREFERENCES = frozenset({Kind.PREFERENCE})
-TOOLS = frozenset({Kind.TOOL_SCHEMA, Kind.TOOL_CALL})
-SKILLS = frozenset({Kind.SKILL})
-NODES = frozenset({Kind.ENTITY})  # of the graph only: a name alone is no memory on this wire
-TEXTS = frozenset(Kind) - PREFERENCES - TOOLS - SKILLS - NODES
-ALL_SUMMARY = "AllSummaryMemory"  # long-term and user memory together
-SUMMARY = ("LongTermMemory", "UserMemory")
-
-_STATUS: Mapping[Status, str] = MappingProxyType(
-    {
-        Status.ACTIVE: "activated",
-        Status.SUPERSEDED: "archived",
-        Status.ARCHIVED: "archived",
-        Status.RETRACTED: "deleted",
-        Status.QUARANTINED: "resolving",
-    }
+from memos.memory.model import EMPTY, Kind, Layer, Memory, Origin, Source
+from memos.server.filters import read_filter
+from memos.server.translate import (
+    FILES,
+    PREFERENCES,
+    SKILLS,
+    STATUS_OF,
+    TOOLS,
+    memory_type,
+    relativity,
+    told,
 )
-USUAL = 0.45  # the wire's default threshold
-LEAST_GOOD = 0.2  # our score that it stands for
-_FILES = frozenset({Kind.DOCUMENT, Kind.CHUNK, Kind.IMAGE})
-_OF_FILES = ("file_ids", "sources")
-
-
-def memory_type(kind: Kind) -> str:
-    """What the wire calls memories of a kind; those it has no name for count as long-term memory."""
-    return TYPE_OF.get(kind, "LongTermMemory")
-
-
-def kinds_of(name: str) -> frozenset[Kind]:
-    """The kinds behind a memory type of the wire."""
-    names = SUMMARY if name == ALL_SUMMARY else (name,)
-    return frozenset(kind for one in names for kind in WIRE_TYPES[one])
-
 
 # --- filters ----------------------------------------------------------------------------------------------------------
-
-
-def read_filter(given: Mapping[str, Any] | None) -> Filter | None:
-    """A filter of the wire: its names of statuses and types, and bare names of `info` keys. Raises InvalidFilter."""
-    return parse_filter(_rewritten(given), bare_info=True) if given is not None else None
 
 
 def filters_by_cube(given: Mapping[str, Any] | None, cubes: Sequence[str]) -> dict[str, Filter | None]:
@@ -85,66 +54,12 @@ def _filter_of_cube(cube: str, given: object) -> Filter | None:
     return read_filter(given)
 
 
-def _rewritten(given: Any) -> Any:
-    """The filter with the wire's statuses and its one pseudo type in our words."""
-    if isinstance(given, (list, tuple)):
-        return [_rewritten(item) for item in given]
-    if not isinstance(given, Mapping):
-        return given
-    for name in _OF_FILES:
-        if any(str(key).split(".")[0] == name for key in given):
-            raise InvalidFilter(f"{name} cannot be asked of a filter; delete_memory takes file_ids")
-    return {key: _value(str(key), value) for key, value in given.items()}
-
-
-def _value(key: str, value: Any) -> Any:
-    if key == "status":
-        return _in_our_words(value, _our_statuses)
-    if key == "memory_type":
-        return _in_our_words(value, lambda name: SUMMARY if name == ALL_SUMMARY else (name,))
-    return _rewritten(value)
-
-
-def _our_statuses(name: Any) -> tuple[str, ...]:
-    ours = tuple(status.value for status, wire in _STATUS.items() if wire == name)
-    return ours or (name,)
-
-
-def _in_our_words(value: Any, ours: Any) -> Any:
-    """A value, or the values of operators, each replaced by what it stands for here."""
-    if isinstance(value, Mapping):
-        return {
-            _several(op): _listed(item, ours) if _several(op) in ("in", "nin") else item for op, item in value.items()
-        }
-    return {"in": _listed(value, ours)}
-
-
-def _several(op: str) -> str:
-    return {"eq": "in", "=": "in", "==": "in", "ne": "nin", "!=": "nin"}.get(op, op)
-
-
-def _listed(value: Any, ours: Any) -> list[Any]:
-    items = value if isinstance(value, (list, tuple)) else (value,)
-    return [one for item in items for one in ours(item)]
-
-
 # --- memories ---------------------------------------------------------------------------------------------------------
 
 
 def node(memory: Memory, cube: str, *, evidence: Mapping[str, Memory] = EMPTY) -> dict[str, Any]:
     """A memory as the wire shows it. `evidence`: raw records by id, for the text of the sources of derived memories."""
     return {"id": memory.id, "memory": memory.text, "metadata": _metadata(memory, cube, evidence)}
-
-
-def relativity(score: float) -> float:
-    """Our score of a hit, 0 to 1, on the scale of the wire, where callers rely on the default threshold of 0.45.
-
-    Straight lines through (0, 0), (0.2, 0.45) and (1, 1): in a cube of one or two memories a good answer can score as little
-    as 0.24, and the default must not take it away (`docs/memos-wire.md`).
-    """
-    if score <= LEAST_GOOD:
-        return USUAL * score / LEAST_GOOD
-    return USUAL + (1 - USUAL) * (score - LEAST_GOOD) / (1 - LEAST_GOOD)
 
 
 def found(hit: Hit, zone: tzinfo, *, evidence: Mapping[str, Memory] = EMPTY) -> dict[str, Any]:
@@ -166,20 +81,6 @@ def found(hit: Hit, zone: tzinfo, *, evidence: Mapping[str, Memory] = EMPTY) -> 
     return out
 
 
-def told(hit: Hit, zone: tzinfo) -> str:
-    """A hit as one text that can be read alone: date, speaker, what was said, and whether it still holds."""
-    memory = hit.memory
-    if memory.layer is not Layer.TRACE:
-        since = f" (since {memory.valid_from.astimezone(zone):%Y-%m-%d})" if memory.valid_from else ""
-        return f"{'[outdated] ' if hit.stale else ''}{memory.text}{since}"
-    when = f"{memory.happened_at.astimezone(zone):%Y-%m-%d %H:%M} " if memory.happened_at else ""
-    mark = "[outdated] " if hit.stale else ""
-    who = f"{memory.speaker}: " if memory.speaker else ""
-    meant = f" [so: {' '.join(f.text for f in hit.facts)}]" if "corrects" in memory.body and hit.facts else ""
-    gone = "" if hit.stale or not hit.outdated else f" [no longer: {' '.join(f.text for f in hit.outdated)}]"
-    return f"{when}{mark}{who}{own_words(memory.text, memory.speaker)}{meant}{gone}"
-
-
 def ref_id(id: str) -> str:
     """The short reference of a memory: the last eight digits, since the first ones of our ids are the same for a minute."""
     return f"[{id[-8:]}]"
@@ -193,7 +94,7 @@ def _metadata(memory: Memory, cube: str, evidence: Mapping[str, Memory]) -> dict
         "memory_type": memory_type(memory.kind),
         "user_id": memory.owner,
         "session_id": memory.session,
-        "status": _STATUS[memory.status],
+        "status": STATUS_OF[memory.status],
         "is_fast": memory.layer is Layer.TRACE,
         "evolve_to": [],
         "version": memory.version,
@@ -254,7 +155,7 @@ def file_ids(memory: Memory) -> list[str]:
 
 
 def _source_name(memory: Memory) -> str:
-    if memory.kind in _FILES:
+    if memory.kind in FILES:
         return "file"
     return {Origin.WEB: "web", Origin.SYSTEM: "system"}.get(memory.origin, "conversation")
 
@@ -269,7 +170,7 @@ def _sources(memory: Memory, evidence: Mapping[str, Memory]) -> list[dict[str, A
 def _source(source: Source, evidence: Mapping[str, Memory], memory: Memory) -> dict[str, Any]:
     record = evidence.get(source.memory_id) if source.memory_id else None
     out: dict[str, Any] = {
-        "type": "file" if memory.kind in _FILES else "chat",
+        "type": "file" if memory.kind in FILES else "chat",
         "role": source.role,
         "chat_time": _iso(source.time),
         "message_id": source.message_id,
