@@ -180,7 +180,7 @@ class AsyncMemOS:
 
         Raises UnknownFileType, UnreadableFile and FileTooLarge, and Unavailable when the package for the type is missing.
         """
-        from memos.reading.documents import read_edition, store_edition
+        from memos.reading.documents import read_aside, store_edition
 
         check_name(name, "name")
         if document_id is not None:
@@ -189,8 +189,8 @@ class AsyncMemOS:
         parts = self._parts()
         await parts.background.check_room(user)
         async with self._cube(user, cube, "write") as (cube_info, store):
-            edition = await asyncio.to_thread(
-                read_edition, data, name, media_type, document_id=document_id, owner=user, tags=labels, info=more
+            edition = await read_aside(
+                data, name, media_type, document_id=document_id, owner=user, tags=labels, info=more
             )
             kept = await store.write(lambda tx: store_edition(tx, edition), Change(actor=user, cause="add document"))
             parts.background.wake(cube_info, user)
@@ -546,6 +546,8 @@ class AsyncMemOS:
     async def locate(self, ids: Sequence[str], *, user: str | None = None) -> dict[str, str]:
         """The cubes that hold these memories, by id, among those the user may read (None: among all)."""
         registry = self._parts().registry
+        if user is not None:
+            check_name(user, "user")
         return await find_homes(registry, [id for id in ids if is_id(id)], registry.list(user))
 
     # -- cubes -------------------------------------------------------------------------------------------------

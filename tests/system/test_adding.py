@@ -187,3 +187,15 @@ def test_blank_messages_beside_good_ones_are_named(memos: MemOS) -> None:
     result = memos.add(["\u200b", TEXT, ""])
     assert texts(memos) == [TEXT]
     assert len(result.notices) == 2 and "messages[0]" in result.notices[0] and "messages[2]" in result.notices[1]
+
+
+def test_info_may_be_nested_so_deep_that_everything_can_read_it_back(memos: MemOS) -> None:
+    deep: Any = 1
+    for _ in range(64):
+        deep = [deep]
+    (id,) = memos.add("x", info={"a": deep}).ids
+    assert memos.get(id).info == {"a": deep}
+    with pytest.raises(InvalidInput, match="info is nested more than 64 deep"):
+        memos.add("y", info={"a": [deep]})
+    with pytest.raises(InvalidInput, match="nested more than 64 deep"):
+        memos.add({"role": "user", "content": "z", "info": {"a": [deep]}})

@@ -175,3 +175,11 @@ def test_a_change_that_was_built_upon_is_a_conflict_to_undo(memos: MemOS) -> Non
     with pytest.raises(Conflict):
         memos.undo(rome.id)
     assert profiles(memos) == ["The user lives in Bergen."]
+
+
+def test_a_change_for_another_version_is_a_conflict_and_changes_nothing(memos: MemOS) -> None:
+    (id,) = memos.add("I like tea.").ids
+    assert memos.update(id, text="I like coffee.", if_version=1).version == 2
+    with pytest.raises(Conflict, match="at version 2, not 1"):
+        memos.update(id, text="I like milk.", if_version=1)
+    assert memos.get(id).text == "I like coffee."

@@ -19,7 +19,10 @@ _TABLE = tuple(
         (r"go on with cursor for more", "go on with --cursor for more"),
         (r"not one that list\(\) returned", "not one that `memos list` printed"),
         (r"by exactly one of ids, filter, session, everything=True", "by exactly one of IDs, --filter, --session, --everything"),
-        (r"give text, title, tags, info, importance, valid_from or", "give --text, --title, --tag, --info, --importance, --valid-from or"),
+        (
+            r"give text, title, tags, info, importance, valid_from or",
+            "give --text, --title, --tag, --info, --importance, --valid-from or",
+        ),
         (r"--valid-from or valid_to", "--valid-from or --valid-to"),
         (r"include_superseded, or a clock", "--superseded, or --as-of"),
         (r"give cube or cubes, not both", "give --cube or --in, not both"),

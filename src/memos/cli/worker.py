@@ -23,9 +23,15 @@ def worker(
     """Do background work (facts, vectors) until stopped. Any number of workers may run; SIGTERM ends one gracefully."""
     import asyncio
 
+    from memos import tracing
+
     state = state_of(ctx)
     settings = replace(state.settings(), workers=slots, background=True)
-    left = asyncio.run(_work(settings, drain))
+    tracing.start("memos-worker")
+    try:
+        left = asyncio.run(_work(settings, drain))
+    finally:
+        tracing.stop()
     if drain:
         state.answer(
             {"failed": left}, lambda out: out.print("nothing left to do" if not left else f"{left} tasks failed")

@@ -6,24 +6,30 @@ former stays in the history). A document is not read for facts: what it says, no
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 
+from memos.errors import InvalidInput, UnreadableFile
 from memos.memory.ids import new_id
 from memos.memory.model import TRUST_OF, Edge, EdgeType, Kind, Memory, Origin, Source, Status
 from memos.memory.time import utcnow
 from memos.reading.files import read_file
 from memos.reading.traces import PART_CHARS
 from memos.storage.ports import WriteTx
+from memos.storage.threads import ThreadPool
 from memos.text.analysis import passages
 from memos.text.document import TermRow, term_row
 
 _HEADING = re.compile(r"^#{1,6}[ \t]+(.{1,120}?)[ \t#]*$", re.MULTILINE)
 _TICK = timedelta(microseconds=1)
+SECONDS = 300.0  # that reading one file may take
+_readers = ThreadPool(2, "memos-files")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +57,20 @@ class Kept:
     memory: Memory
     new: bool
     replaced: bool
+
+
+async def read_aside(data: bytes, name: str, media_type: str | None, **about: Any) -> Edition:
+    """`read_edition` in a thread of its own kind: large or hostile files hold up other files at most, and nobody for ever."""
+    if not isinstance(data, (bytes, bytearray, memoryview)):
+        raise InvalidInput(
+            f"data is the bytes of a file, not {type(data).__name__}; read it with Path(...).read_bytes()"
+        )
+    work = partial(read_edition, bytes(data), name, media_type, **about)
+    try:
+        async with asyncio.timeout(SECONDS):
+            return await asyncio.get_running_loop().run_in_executor(_readers, work)
+    except TimeoutError:
+        raise UnreadableFile(f"{name!r:.80} could not be read within {SECONDS:.0f} s; nothing was stored") from None
 
 
 def read_edition(

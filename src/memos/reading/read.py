@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from memos.memory.model import Kind, Memory
-from memos.memory.statement import Ending, Mention, Reading, Statement
-from memos.reading.correction import corrections_of
+from memos.memory.statement import Correction, Ending, Mention, Reading, Statement
 from memos.reading.finding import Finding
 from memos.reading.rules import read_message
 from memos.reading.traces import said_before, source_of, to_message
@@ -24,8 +23,13 @@ def read_trace(trace: Memory, previous: Sequence[Memory] = ()) -> Reading:
     findings = read_message(to_message(trace), user=_as_name(trace.owner), previous=before)
     statements = tuple(_statement(f, trace) for f in findings if f.kind is not Kind.ENTITY and not _says_nothing(f))
     names = {(m.name, m.type): m for f in findings for m in _mentions(f)}
-    corrections = corrections_of(trace.text) if "corrects" in trace.body else ()
-    return Reading(statements, tuple(names.values()), corrections)
+    return Reading(statements, tuple(names.values()), _corrections(trace) if "corrects" in trace.body else ())
+
+
+def _corrections(trace: Memory) -> tuple[Correction, ...]:
+    from memos.reading.correction import corrections_of  # its patterns take a while to be compiled
+
+    return corrections_of(trace.text)
 
 
 _NAME = re.compile(r"[A-Za-zÀ-ɏ][A-Za-zÀ-ɏ'’-]{1,30}(?: [A-ZÀ-Þ][\w'’-]*){0,3}|[\u4e00-\u9fff]{2,4}")

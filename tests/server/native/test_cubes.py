@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import hashlib
+import os
 import tempfile
+import time
 from base64 import b64decode
+from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote
 
 import httpx2
 import pytest
-from serving import in_process
+from serving import Starter, in_process
 
 from memos import AsyncMemOS
 from memos.server.app import create_app
@@ -155,3 +159,29 @@ async def test_an_archive_may_be_larger_than_other_bodies_but_not_without_bound(
         answer = await client.post("/v1/memories", json={"messages": "x" * (1 << 20)})
         assert answer.status_code == 413
     assert list(temporary.iterdir()) == []
+
+
+def test_a_download_or_upload_that_breaks_off_leaves_no_file(serve: Starter, tmp_path: Path) -> None:
+    there = tmp_path / "of the server"
+    there.mkdir()
+    live = serve(TMPDIR=str(there))
+    with live.client() as client:
+        noise = [os.urandom(90_000).hex() for _ in range(30)]
+        client.post("/v1/memories", json={"messages": noise, "user": "ada", "derive": False}).raise_for_status()
+        for _ in range(3):
+            with client.stream("GET", "/v1/cubes/ada/archive?user=ada") as answer:
+                next(answer.iter_raw(1_000))
+                assert int(answer.headers["content-length"]) > 1 << 20
+
+        def half() -> Iterator[bytes]:
+            yield b"x" * 100_000
+            raise ConnectionError
+
+        with contextlib.suppress(ConnectionError):
+            client.put("/v1/cubes/new/archive?user=ada", content=half(), headers=BINARY)
+        until = time.monotonic() + 10
+        while list(there.iterdir()) and time.monotonic() < until:
+            time.sleep(0.05)
+        assert list(there.iterdir()) == []
+        assert client.get("/v1/cubes/new?user=ada").status_code == 404
+    assert not [line for line in live.log if "request_broke" in line]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import httpx2
@@ -315,3 +316,15 @@ async def test_a_body_that_is_no_json_object_is_an_error_of_the_sender(
     answer = await app_client.post("/v1/memories", content=body, headers={"Content-Type": "application/json"})
     assert answer.status_code in (400, 422)
     assert set(answer.json()) == {"error", "request_id"}
+
+
+async def test_of_changes_to_one_version_at_the_same_time_one_is_made(app_client: httpx2.AsyncClient) -> None:
+    [id] = await keep(app_client, "I like tea.")
+    answers = await asyncio.gather(
+        *(
+            app_client.patch(f"/v1/memories/{id}", json={"text": f"I like tea {n}."}, headers={"If-Match": '"1"'})
+            for n in range(8)
+        )
+    )
+    assert sorted(a.status_code for a in answers) == [200] + [412] * 7
+    assert (await app_client.get(f"/v1/memories/{id}")).json()["version"] == 2

@@ -67,3 +67,26 @@ def test_every_parameter_and_every_field_of_a_request_is_explained(description: 
 def test_the_fields_of_a_filter_are_listed(description: dict[str, Any]) -> None:
     told = description["components"]["schemas"]["Filter"]["description"]
     assert "`tags`: contains, eq, exists, in, like, ne, nin" in told
+
+
+def test_bounds_are_told(description: dict[str, Any]) -> None:
+    schemas = description["components"]["schemas"]
+    explain, key = schemas["Explain"]["properties"], schemas["KeyWish"]["properties"]
+    assert {"minimum": 0, "maximum": 1}.items() <= explain["threshold"].items()
+    assert {"minimum": 1, "maximum": 10_000}.items() <= explain["limit"]["anyOf"][0].items()
+    assert {"exclusiveMinimum": 0, "maximum": 36_500}.items() <= key["expires_in_days"]["anyOf"][0].items()
+    assert {"minimum": 1, "maximum": 10_000}.items() <= schemas["Listing"]["properties"]["limit"].items()
+    unknown = [
+        path for path in _keys(description["components"]["schemas"]) if path in ("ge", "gt", "le", "lt", "min_length")
+    ]
+    assert set(unknown) <= {"gt", "lt"}  # operators of a filter
+
+
+def _keys(value: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield key
+            yield from _keys(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _keys(inner)

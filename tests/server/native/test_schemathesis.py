@@ -40,9 +40,9 @@ expected-statuses = ["2xx", "3xx", "4xx", "503"]
     ("routes", "config", "phases", "seconds"),
     [
         ("^/v1", NATIVE, "examples,coverage", 300),
-        ("^/v1", NATIVE, "fuzzing", 20),
-        ("^/v1", NATIVE, "stateful", 15),
-        ("^/(product|api|health|ready)", OTHERS, "examples,coverage,fuzzing", 45),
+        ("^/v1", NATIVE, "fuzzing", 15),
+        ("^/v1", NATIVE, "stateful", 10),
+        ("^/(product|api|health|ready)", OTHERS, "examples,coverage,fuzzing", 35),
     ],
     ids=["v1-coverage", "v1-fuzzing", "v1-stateful", "others"],
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import json
 import os
 import subprocess
@@ -15,6 +16,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from serving import Live, Starter
+
+from memos import MemOS
 
 VERSION = "2.0.33"
 CACHE = Path(tempfile.gettempdir()) / "memos-tests"
@@ -66,19 +70,27 @@ class RealClient:
         return call
 
 
-@pytest.fixture(scope="module")
-def client(live: Any, unpacked: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealClient]:
-    home = tmp_path_factory.mktemp("real_client")
-    env = {k: v for k, v in os.environ.items() if not k.startswith(("MEMOS_", "MOS_"))} | {"MEMOS_BASE_PATH": str(home)}
-    command = [sys.executable, "-I", str(DRIVER), str(unpacked), f"{live.url}/api/openmem/v1", "mpg-any"]
-    log, pipe = home / "stderr.log", subprocess.PIPE
+@contextlib.contextmanager
+def driving(url: str, unpacked: Path, folder: Path, key: str = "mpg-any") -> Iterator[RealClient]:
+    """A process with the real client, calling a server."""
+    env = {k: v for k, v in os.environ.items() if not k.startswith(("MEMOS_", "MOS_"))} | {
+        "MEMOS_BASE_PATH": str(folder)
+    }
+    command = [sys.executable, "-I", str(DRIVER), str(unpacked), f"{url}/api/openmem/v1", key]
+    log, pipe = folder / "stderr.log", subprocess.PIPE
     with log.open("w") as stderr:
-        process = subprocess.Popen(command, cwd=home, env=env, stdin=pipe, stdout=pipe, stderr=stderr, text=True)
+        process = subprocess.Popen(command, cwd=folder, env=env, stdin=pipe, stdout=pipe, stderr=stderr, text=True)
     try:
         yield RealClient(process, log)
     finally:
         process.stdin.close()
         process.wait(20)
+
+
+@pytest.fixture(scope="module")
+def client(live: Live, unpacked: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealClient]:
+    with driving(live.url, unpacked, tmp_path_factory.mktemp("real_client")) as made:
+        yield made
 
 
 def finished(client: RealClient, task_id: str, seconds: float = 20) -> dict[str, Any]:
@@ -287,3 +299,17 @@ def test_app_errors_are_told_in_the_body(client: RealClient) -> None:
     assert answer["error"] == "ValidationError"  # the client has no model for an error: it says that data is null
     missing = client.raw("delete_knowledgebase", knowledgebase_id="kb-none")
     assert missing["error"] == "ValidationError"
+
+
+def test_a_key_is_sent_as_the_cloud_has_it(serve: Starter, unpacked: Path, tmp_path: Path) -> None:
+    with MemOS(tmp_path / "home", embedder="none") as memos:
+        _, key = memos.accounts.create_key("backend", scopes=["act"])
+    live = serve(home=tmp_path / "home")
+    for name in ("good", "bad"):
+        (tmp_path / name).mkdir()
+    with driving(live.url, unpacked, tmp_path / "good", str(key)) as client:
+        client.add_message(messages=[said("The bicycle is green.")], user_id="alice")
+        assert len(values(client.search_memory(query="bicycle", user_id="alice"))) == 1
+    with driving(live.url, unpacked, tmp_path / "bad", "mpg-wrong") as client:
+        answer = client.raw("search_memory", query="bicycle", user_id="alice")
+        assert (answer["error"], "401" in answer["text"]) == ("HTTPError", True)

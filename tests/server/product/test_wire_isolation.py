@@ -222,3 +222,16 @@ async def test_user_names_of_files_and_paths_stay_names(
     await post(app_client, "/add", {"user_id": "x" * 257, "messages": "I own a lute."}, 400)
     await post(app_client, "/add", {"user_id": "a\nb", "messages": "I own a lute."}, 400)
     await post(app_client, "/add", {"user_id": 7, "messages": "I own a lute."}, 422)
+
+
+async def test_names_that_are_no_names_are_refused_by_every_route(app_client: Client) -> None:
+    for name in ("\ud800", "a\u0000b", " ", "x" * 300):
+        for route, (path, body) in attempts("00000000-0000-7000-8000-000000000000", name).items():
+            if body is None or isinstance(body, list):
+                continue
+            body = {**body, "owner_id": name} if route == "POST /create_cube" else body
+            answer = await app_client.post(
+                f"/product{path}", content=json.dumps(body).encode(), headers={"Content-Type": "application/json"}
+            )
+            assert answer.status_code in (400, 403, 404, 422), (route, name, answer.text)
+            assert answer.json()["code"] == answer.status_code

@@ -49,7 +49,7 @@ class KeyWish(Wire):
         examples=[["read"]],
     )
     description: str = Field("", max_length=256, pattern=rf"^$|{fields.NAME}", examples=["laptop"])
-    expires_in_days: Annotated[fields.Number, Field(gt=0, le=MOST_DAYS)] | None = Field(
+    expires_in_days: Annotated[float, Field(gt=0, le=MOST_DAYS), fields.A_NUMBER] | None = Field(
         None, description="Never, when it is left out.", examples=[90]
     )
 

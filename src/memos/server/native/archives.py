@@ -127,12 +127,9 @@ def _room() -> Iterator[None]:
         yield
     except OSError as e:
         if e.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise StorageFull(
-                f"there is no room for the archive in {tempfile.gettempdir()}; make some, or set TMPDIR"
-            ) from e
-        raise Unavailable(
-            f"the archive cannot be kept for a moment ({e.strerror}); set TMPDIR to a folder for it"
-        ) from e
+            raise StorageFull("there is no room for the archive among temporary files; make some, or set TMPDIR") from e
+        text = f"the archive cannot be kept among temporary files ({e.strerror}); set TMPDIR to a folder for them"
+        raise Unavailable(text) from e
 
 
 async def _receive(request: Request, path: Path) -> None:

@@ -32,8 +32,8 @@ def _no_text(value: object) -> object:
 
 # In bodies: true and 1 and "1" are three things.
 Flag = Annotated[bool, Strict()]
-Whole = Annotated[int, BeforeValidator(_no_text)]
-Number = Annotated[float, BeforeValidator(_no_text)]
+A_NUMBER = BeforeValidator(_no_text)  # bounds come before it, or the documentation does not know them
+Limited = Annotated[int, Field(ge=1, le=MOST_AT_ONCE), A_NUMBER]
 
 Name = Annotated[str, Field(**NAME_BOUNDS)]
 Session = Annotated[Name, Field(description="The conversation.", examples=["trip-to-oslo"])]
@@ -57,14 +57,14 @@ WhereFilter = Annotated[FilterShape, Field(examples=[{"tags": "travel", "happene
 Kinds = Annotated[
     list[Kind], Field(min_length=1, max_length=len(Kind), description="Only these kinds.", examples=[["fact", "trace"]])
 ]
-Share = Annotated[Number, Field(ge=0, le=1)]
+Share = Annotated[float, Field(ge=0, le=1), A_NUMBER]
 Threshold = Annotated[Share, Field(description="The lowest score a hit may have.", examples=[0.2])]
-Limit = Annotated[
-    Whole, Field(ge=1, le=MOST_AT_ONCE, description="Hits at most (10; 200 with `max_tokens`).", examples=[5])
-]
+Limit = Annotated[Limited, Field(description="Hits at most (10; 200 with `max_tokens`).", examples=[5])]
 Tokens = Annotated[
-    Whole,
-    Field(ge=1, le=MAX_TOKENS, description="Hard budget of `context` (a token: 4 characters).", examples=[800]),
+    int,
+    Field(ge=1, le=MAX_TOKENS),
+    A_NUMBER,
+    Field(description="Hard budget of `context` (a token: 4 characters).", examples=[800]),
 ]
 QueryText = Annotated[
     str,

@@ -14,8 +14,9 @@ from memos.server.native.answers import reply
 from memos.server.native.fields import Name, Tag
 from memos.server.native.problems import writes
 from memos.server.native.scope import WhoseDep
+from memos.server.quick import QuickRoute
 
-router = APIRouter(prefix="/v1/files", tags=["Memories"])
+router = APIRouter(prefix="/v1/files", tags=["Memories"], route_class=QuickRoute)
 MEDIA_TYPE = "application/octet-stream"
 
 

@@ -10,8 +10,9 @@ from memos.server.native.answers import reply
 from memos.server.native.models import Explain, Search
 from memos.server.native.problems import asks
 from memos.server.native.scope import WhoseTooDep, home_of
+from memos.server.quick import QuickRoute
 
-router = APIRouter(prefix="/v1/memories", tags=["Finding"])
+router = APIRouter(prefix="/v1/memories", tags=["Finding"], route_class=QuickRoute)
 
 
 @router.post(

@@ -20,9 +20,10 @@ from memos.server.native.match import IfMatch, checked_version, etag, failed, ve
 from memos.server.native.models import Add, Counting, Delete, Get, Listing, Patch, Undo
 from memos.server.native.problems import asks, reads, writes
 from memos.server.native.scope import WhoseDep, WhoseTooDep, home_of, home_of_all
+from memos.server.quick import QuickRoute
 from memos.storage.ports import Page
 
-router = APIRouter(prefix="/v1/memories", tags=["Memories"])
+router = APIRouter(prefix="/v1/memories", tags=["Memories"], route_class=QuickRoute)
 ETAG: dict[str, Any] = {
     "headers": {"ETag": {"schema": {"type": "string"}, "description": "The memory's version, for `If-Match`."}}
 }

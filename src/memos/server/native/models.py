@@ -7,7 +7,6 @@ from typing import Annotated, Any
 
 from pydantic import ConfigDict, Field, WithJsonSchema
 
-from memos.memory.number import MOST_AT_ONCE
 from memos.reading.foreign import ROLES
 from memos.server.native import fields
 from memos.server.native.fields import (
@@ -16,13 +15,13 @@ from memos.server.native.fields import (
     Ids,
     Info,
     KnownAt,
+    Limited,
     Name,
     QueryText,
     Scoped,
     Session,
     Share,
     Tags,
-    Whole,
     Wire,
 )
 
@@ -90,7 +89,7 @@ class Listing(Scoped):
 
     filter: fields.WhereFilter | None = None
     kinds: fields.Kinds | None = None
-    limit: Whole = Field(100, ge=1, le=MOST_AT_ONCE, description="Items of a page at most.")
+    limit: Limited = Field(100, description="Items of a page at most.")
     cursor: str | None = Field(None, max_length=512, description="The `cursor` of the page before, to go on after it.")
     order: fields.OrderField = "newest"
     as_of: AsOf | None = None

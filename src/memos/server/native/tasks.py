@@ -20,10 +20,11 @@ from memos.server.native.cubes import existing
 from memos.server.native.fields import Name, PathId, Wire
 from memos.server.native.problems import reads, writes
 from memos.server.native.scope import ActingDep, WhoseDep, is_admin
+from memos.server.quick import QuickRoute
 from memos.storage.tasks import LIVE, Task, TaskPage, TaskQuery, TaskState
 from memos.system import AsyncMemOS
 
-router = APIRouter(prefix="/v1/tasks", tags=["Tasks"])
+router = APIRouter(prefix="/v1/tasks", tags=["Tasks"], route_class=QuickRoute)
 MAX_WAIT = 300.0
 
 Word = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_.-]*$", max_length=64)]

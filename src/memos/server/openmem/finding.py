@@ -20,12 +20,13 @@ from memos.server.translate import NODES, PREFERENCES, SESSION_BONUS, SKILLS, TO
 from memos.system import AsyncMemOS
 
 APART = PREFERENCES | NODES | SKILLS | TOOLS  # kinds with a list of their own, or none
+_VIEWS = "info.allow_memory_view"
 _SPARE = 10  # hits asked for beyond the limit, in place of those that belong into another list
 _THROUGH_RECORDS = 50  # records that a filtered search for preferences looks through
 _TOOLS = parse_filter({"or": [{"kind": {"in": [kind.value for kind in TOOLS]}}, {"role": "tool"}]})
 # What was added to an agent's memory for its skills alone is no fact for everybody who asks the agent.
 _AGENT_FACTS = parse_filter(
-    {"or": [{"info.allow_memory_view": {"exists": False}}, {"info.allow_memory_view": {"contains": "detail_factual"}}]}
+    {"or": [{_VIEWS: {"exists": False}}, {_VIEWS: {"like": "fact"}}, {_VIEWS: {"like": "memory"}}]}
 )
 PREFERENCE_NOTE = (
     "# Note: these are preferences of the user. Where they bear on the request, keep to them, and say so before going against "

@@ -26,10 +26,11 @@ from memos.server.openmem.answers import answers
 from memos.server.openmem.codes import ok
 from memos.server.openmem.incoming import Incoming
 from memos.server.openmem.subjects import Base, Home, base, create_base, homes
+from memos.server.quick import QuickRoute
 from memos.server.translate import milliseconds
 from memos.system import AsyncMemOS
 
-router = APIRouter(prefix=codes.PREFIX, tags=["openmem"])
+router = APIRouter(prefix=codes.PREFIX, tags=["openmem"], route_class=QuickRoute)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +123,7 @@ async def _body(request: Request) -> bodies.AddFilesBody:
 
 async def _add_form(request: Request, memos: AsyncMemOS, caller: Caller, id: str | None) -> Response:
     """Files as parts of a form; the knowledge base is named in the query string or in the form."""
-    async with request.form(max_files=incoming.MAX_FILES + 1, max_fields=50) as form:
+    async with request.form(max_files=100, max_fields=50) as form:
         named = form.get("knowledgebase_id")
         id = id or (named if isinstance(named, str) else None)
         if not id:

@@ -101,16 +101,14 @@ async def update_memory(memos: AsyncMemOS, caller: Caller, body: UpdateBody) -> 
         raise NotFound(f"memory {id} does not exist")
     if body.status is not None and body.status not in ("activated", "deleted"):
         raise InvalidInput(f"status is activated or deleted, got {body.status!r:.40}")
+    user, cube = home.user, home.cube
+    if body.status == "activated" and (await memos.get(id, user=user, cube=cube)).status is Status.RETRACTED:
+        await memos.undo(id, user=user, cube=cube)  # before anything else is changed: it reverts the last change
     if body.content is not None or body.title is not None:
-        await memos.update(id, text=body.content, title=body.title, user=home.user, cube=home.cube)
-    memory = await memos.get(id, user=home.user, cube=home.cube)
-    if body.status == "deleted" and memory.status is not Status.RETRACTED:
-        await memos.delete(id, hard=False, user=home.user, cube=home.cube)
-    elif body.status == "activated" and memory.status is Status.RETRACTED:
-        await memos.undo(id, user=home.user, cube=home.cube)
-    return details.memory_detail(
-        await memos.get(id, user=home.user, cube=home.cube), load_zone(memos.settings.timezone)
-    )
+        await memos.update(id, text=body.content, title=body.title, user=user, cube=cube)
+    if body.status == "deleted" and (await memos.get(id, user=user, cube=cube)).status is not Status.RETRACTED:
+        await memos.delete(id, hard=False, user=user, cube=cube)
+    return details.memory_detail(await memos.get(id, user=user, cube=cube), load_zone(memos.settings.timezone))
 
 
 async def delete_memory(memos: AsyncMemOS, caller: Caller, body: DeleteBody) -> int:

@@ -16,9 +16,10 @@ from memos.server.openmem import adding, bodies, codes, finding, knowledge, mana
 from memos.server.openmem.answers import answers
 from memos.server.openmem.codes import NotSupported, ok
 from memos.server.openmem.details import Found, Listed, MemoryDetail, MessageDetail, TaskDetail
+from memos.server.quick import QuickRoute
 
 codes.install()
-core = APIRouter(prefix=codes.PREFIX, tags=["openmem"])
+core = APIRouter(prefix=codes.PREFIX, tags=["openmem"], route_class=QuickRoute)
 
 
 @dataclass(frozen=True, slots=True)

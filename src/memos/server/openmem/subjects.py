@@ -114,15 +114,21 @@ class Home:
 
 
 async def homes(memos: AsyncMemOS, caller: Caller, ids: Sequence[str], need: str = READ) -> dict[str, Home]:
-    """Where memories are, by id; those that do not exist, or not for this caller, are missing."""
+    """Where memories are, by id; those that do not exist, or not for this caller, are missing.
+
+    Raises AccessDenied for those that may be read when more than that is needed.
+    """
     caller.must(need)
     mine = caller.acting(None, need)
     found = await memos.locate(ids, user=None if caller.any_user else mine)
     users: dict[str, str] = {}
     for cube in set(found.values()):
-        user = await _who(memos, cube, (mine, cube) if caller.any_user else (mine,), need)
+        candidates = (mine, cube) if caller.any_user else (mine,)
+        user = await _who(memos, cube, candidates, need)
         if user is not None:
             users[cube] = user
+        elif await _who(memos, cube, candidates, READ) is not None:
+            raise AccessDenied(f"what is in {cube!r} may be read, but this needs {need}; its owner can share it so")
     return {id: Home(cube, users[cube]) for id, cube in found.items() if cube in users}
 
 

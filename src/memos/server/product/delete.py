@@ -13,6 +13,7 @@ from starlette.responses import Response
 from memos.errors import InvalidInput, NotFound
 from memos.memory.filter import And, Compare, Field, Filter, Op, Or
 from memos.memory.model import Kind
+from memos.organize.retire import retired_by
 from memos.results import DeleteResult
 from memos.server.caller import WRITE, Caller
 from memos.server.filters import read_filter
@@ -23,7 +24,6 @@ from memos.server.product.translate import file_ids
 from memos.system import AsyncMemOS
 
 PAGE = 1_000
-RETIRED = Field("body", ("retired_by",))
 
 
 async def delete_memory(core: AsyncMemOS, caller: Caller, body: DeleteBody) -> Response:
@@ -50,7 +50,7 @@ async def delete_record(core: AsyncMemOS, caller: Caller, body: DeleteRecordBody
     user = await access.acting_on(core, caller, body.user_id, body.mem_cube_id, WRITE)
     await _there(core, user, body.mem_cube_id)
     if body.hard_delete:
-        where = Compare(RETIRED, Op.EQ, body.record_id)
+        where = retired_by(body.record_id)
         count = (await core.delete(filter=where, user=user, cube=body.mem_cube_id)).memories
     else:
         count = await core.retire(body.record_id, user=user, cube=body.mem_cube_id)

@@ -17,8 +17,9 @@ from memos.server.product import chat, cubes, delete, feedback, models, read, sc
 from memos.server.product import search as searching
 from memos.server.product.problems import PROBLEMS, STREAM
 from memos.server.product.replies import PREFIX
+from memos.server.quick import QuickRoute
 
-router = APIRouter(prefix=PREFIX, tags=["MemOS (self-hosted)"], responses=PROBLEMS)
+router = APIRouter(prefix=PREFIX, tags=["MemOS (self-hosted)"], responses=PROBLEMS, route_class=QuickRoute)
 Named = Annotated[str, Query()]
 MaybeNamed = Annotated[str | None, Query()]
 

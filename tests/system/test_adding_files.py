@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from pathlib import Path
 
 import pytest
 
 from memos import AsyncMemOS, MemOS
-from memos.errors import AccessDenied, InvalidInput, UnknownFileType
+from memos.errors import AccessDenied, InvalidInput, UnknownFileType, UnreadableFile
 from memos.memory.model import Status
+from memos.reading import documents
 
 LONG = "".join(f"Sentence {n} of the manual speaks of valve {n}.\n" for n in range(200))
 
@@ -115,9 +117,20 @@ async def test_who_may_not_write_and_what_cannot_be_read(tmp_path: Path) -> None
             await m.add_file(b"x", name="a.txt", user="bob", cube="team")
         with pytest.raises(UnknownFileType):
             await m.add_file(b"x", name="a.exe")
+        with pytest.raises(InvalidInput, match="bytes of a file"):
+            await m.add_file("a text", name="a.txt")
         for name in ("", "\n", "x" * 300):
             with pytest.raises(InvalidInput):
                 await m.add_file(b"x", name=name)
+        assert await m.count(include_inactive=True) == 0
+
+
+async def test_a_file_that_takes_too_long_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(documents, "SECONDS", 0.05)
+    monkeypatch.setattr(documents, "read_file", lambda *_, **__: time.sleep(0.5))
+    async with AsyncMemOS(tmp_path, embedder="none") as m:
+        with pytest.raises(UnreadableFile, match="within"):
+            await m.add_file(b"x", name="a.txt")
         assert await m.count(include_inactive=True) == 0
 
 

@@ -121,6 +121,7 @@ async def test_a_shared_base_is_read_by_whom_it_is_shared_with_and_written_by_wr
     assert "ALICE-88" in (await bob.values("ALICE-88", user_id="bob", knowledgebase_ids=[ids["base"]]))[0]
     file = [{"name": "b.txt", "content": "Qm9iIHdyb3RlIHRoaXMu"}]
     assert await bob.error("add/knowledgebase-file", knowledgebase_id=ids["base"], file=file) == (403, 40306)
+    assert await bob.error("delete/knowledgebase-file", file_ids=[ids["file"]]) == (403, 40306)
     await memos.share(ids["base"], "bob", "write", user="alice")
     await bob.ok("add/knowledgebase-file", knowledgebase_id=ids["base"], file=file)
     assert await bob.error("delete/knowledgebase", knowledgebase_id=ids["base"]) == (403, 40306)

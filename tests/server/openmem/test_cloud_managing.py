@@ -85,6 +85,16 @@ async def test_status_takes_back_and_brings_back(cloud: Cloud) -> None:
         assert len(await cloud.values("code", user_id="alice")) == there
 
 
+async def test_what_is_brought_back_may_be_changed_at_once(cloud: Cloud) -> None:
+    await cloud.add("The code is 4711.", user_id="alice")
+    id = (await one(cloud, "code"))["id"]
+    await cloud.ok("update/memory", memory_id=id, status="deleted")
+    data = await cloud.ok("update/memory", memory_id=id, status="activated", content="The code is 0815.")
+    assert (data["status"], "0815" in data["memory_value"]) == ("activated", True)
+    data = await cloud.ok("update/memory", memory_id=id, status="deleted", title="Old code")
+    assert (data["status"], data["memory_key"]) == ("deleted", "Old code")
+
+
 async def test_delete_takes_exactly_one_selector(cloud: Cloud) -> None:
     await cloud.add("Stays.", user_id="alice")
     for body in (
