@@ -17,6 +17,7 @@ from memos.memory.ids import new_id
 from memos.memory.model import EMPTY
 
 MAX_ATTEMPTS = 5
+MERGE_AMONG = 100
 KEPT_SECONDS = 7 * 86_400.0  # how long a finished task can be asked for
 
 
@@ -37,8 +38,9 @@ LIVE = frozenset({TaskState.WAITING, TaskState.IN_PROGRESS})
 class NewTask:
     """Work to be done. `lane`: order is kept within it. `cube`: the cube's name, None for work on none.
 
-    `key`: enqueued once per kind and key, as long as the first one is kept. `merge`: not enqueued while a task of the same kind
-    and lane waits. `caller_id`: the caller's own `task_id`; several tasks may share it. `priority`: higher first, between
+    `key`: enqueued once per kind and key, as long as the first one is kept. `merge`: not enqueued while a task of the same kind,
+    lane and payload waits (among the last 100 of them). `admitted`: enqueued whatever waits: for what is bounded otherwise, or
+    belongs to something that is stored already. `caller_id`: the caller's own `task_id`; several tasks may share it. `priority`: higher first, between
     lanes. `delay`: seconds before it may start. `durable`: on disk when `enqueue` returns (without it a power cut, but no
     crash, may lose the task; right where a mark in the cube says the same).
     """
@@ -50,6 +52,7 @@ class NewTask:
     payload: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
     key: str | None = None
     merge: bool = False
+    admitted: bool = False
     caller_id: str | None = None
     priority: int = 0
     delay: float = 0.0

@@ -87,6 +87,7 @@ def _fields(task: NewTask) -> dict[str, str | int | bool]:
         "max": str(task.max_attempts),
         "delay": micros(task.delay),
         "merge": bool(task.merge),
+        "admitted": bool(task.admitted),
     }
     for name, value in (("cube", task.cube), ("key", task.key), ("caller", task.caller_id)):
         if value is not None:

@@ -6,23 +6,33 @@ KEYS[1] is the prefix of every key. ARGV[1] is the time in microseconds, or noth
 from __future__ import annotations
 
 from memos.storage.redis.scripts_base import whole
+from memos.storage.tasks import MERGE_AMONG
 
 ENQUEUE = whole("""
 -- now, per_user, total, tasks in JSON -> {false, tasks in JSON} or {'user' or 'total', how many are live}
-local answers, new, made, more = {}, {}, {}, {}
+local answers, new, made, more, asking = {}, {}, {}, {}, 0
 local by_key, by_lane, kinds = {}, {}, {}
 for _, t in ipairs(cjson.decode(ARGV[4])) do
   local in_key, in_lane = t.key and joined(t.kind, t.key), joined(t.kind, t.lane)
   local there = (made[t.id] or call('EXISTS', P .. 'task:' .. t.id) == 1) and t.id
   if not there and t.key then there = by_key[in_key] or call('HGET', P .. 'keys:' .. t.kind, t.key) end
-  if not there and t.merge then there = call('ZRANGE', P .. 'wait:' .. in_lane, 0, 0)[1] or by_lane[in_lane] end
+  local as_this = joined(in_lane, t.payload)
+  if not there and t.merge then
+    for _, id in ipairs(call('ZREVRANGE', P .. 'wait:' .. in_lane, 0, %AMONG% - 1)) do
+      if call('HGET', P .. 'task:' .. id, 'payload') == t.payload then there = there or id end
+    end
+    there = there or by_lane[as_this]
+  end
   if not there then
     there = t.id
     new[#new + 1] = t
     made[t.id] = t
-    more[t.user] = (more[t.user] or 0) + 1
+    if not t.admitted then
+      more[t.user] = (more[t.user] or 0) + 1
+      asking = asking + 1
+    end
     if t.key then by_key[in_key] = t.id end
-    by_lane[in_lane] = by_lane[in_lane] or t.id
+    by_lane[as_this] = by_lane[as_this] or t.id
   end
   answers[#answers + 1] = there
 end
@@ -32,7 +42,7 @@ for user, n in pairs(more) do
   if there + n > tonumber(ARGV[2]) then return {'user', there} end
 end
 local there = tonumber(call('HGET', P .. 'meta', 'live') or 0)
-if #new > 0 and there + #new > tonumber(ARGV[3]) then return {'total', there} end
+if asking > 0 and there + asking > tonumber(ARGV[3]) then return {'total', there} end
 
 -- Something is written in any case, so that WAITAOF waits also for what was there already.
 local n = call('HINCRBY', P .. 'meta', 'n', #new) - #new
@@ -40,6 +50,7 @@ for i, t in ipairs(new) do
   t.n = int(n + i)
   t.place, t.state, t.attempts, t.progress = t.n, 'waiting', '0', '0'
   t.enqueued, t.available, t.delay, t.merge = int(now), int(now + t.delay), nil, nil
+  t.admitted = nil
   local fields = {}
   for field, value in pairs(t) do
     if value then
@@ -63,7 +74,7 @@ close()
 local tasks = {}
 for i, id in ipairs(answers) do tasks[i] = row(made[id] or load(id, ALL)) end
 return {false, as_json(tasks)}
-""")
+""".replace("%AMONG%", str(MERGE_AMONG)))
 
 LEASE = whole("""
 -- now, token, worker, limit, seconds in us, kinds -> {lane, until, tasks in JSON} or {false, last wake, none}

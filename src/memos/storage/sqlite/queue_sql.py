@@ -45,6 +45,7 @@ class Row:
     payload: str | None
     key: str | None
     merge: bool
+    admitted: bool
     caller_id: str | None
     priority: int
     max_attempts: int
@@ -67,7 +68,7 @@ def to_row(task: NewTask) -> Row:
         raise InvalidInput(f"max_attempts {task.max_attempts} or priority {task.priority} of a task is out of range")
     return Row(
         id_to_bytes(task.id), task.kind, task.user, task.lane, task.cube, encoded(task.payload, "payload"), task.key,
-        task.merge, task.caller_id, task.priority, task.max_attempts, micros(task.delay, "delay"),
+        task.merge, task.admitted, task.caller_id, task.priority, task.max_attempts, micros(task.delay, "delay"),
     )  # fmt: skip
 
 

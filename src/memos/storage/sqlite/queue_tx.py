@@ -29,11 +29,14 @@ from memos.storage.sqlite.queue_sql import (
     micros,
     to_task,
 )
-from memos.storage.tasks import Lease, Limits, Outcome, Task, TaskQuery, TaskState, Verdict
+from memos.storage.tasks import MERGE_AMONG, Lease, Limits, Outcome, Task, TaskQuery, TaskState, Verdict
 
 RETRY_AFTER = 1.0
 BATCH = 2_000  # tasks that one transaction deletes, so that others are not held up
 _SERVED_FOR_US = 86_400_000_000
+_TWIN = (
+    "seq IN (SELECT seq FROM tasks WHERE state=0 AND kind=? AND lane=? ORDER BY enqueued_at DESC LIMIT ?) AND payload IS ?"
+)
 
 
 class QueueSession:
@@ -74,7 +77,8 @@ class QueueTx:
         """The tasks that are there now, and how many of them are new."""
         there = [self._there(task) for task in tasks]
         places = _duplicates(tasks, there)
-        self._check_room([t.user for i, t in enumerate(tasks) if there[i] is None and places[i] == i], limits)
+        fresh = [t for i, t in enumerate(tasks) if there[i] is None and places[i] == i]
+        self._check_room([t.user for t in fresh if not t.admitted], limits)
         answers: list[Task] = []
         new = 0
         for i, task in enumerate(tasks):
@@ -92,7 +96,7 @@ class QueueTx:
         if found is None and task.key is not None:
             found = self._one("kind=? AND key=?", task.kind, task.key)
         if found is None and task.merge:
-            found = self._one("state=0 AND kind=? AND lane=?", task.kind, task.lane)
+            found = self._one(_TWIN, task.kind, task.lane, MERGE_AMONG, task.payload)
         return found
 
     def _one(self, where: str, *params: Any) -> Task | None:
@@ -280,18 +284,18 @@ def check_room(mine: int, everybodys: int, my_new: int, all_new: int, limits: Li
 def _duplicates(tasks: Sequence[Row], there: Sequence[Task | None]) -> list[int]:
     """For each task the place of the one in the same call that it is the same as, or its own."""
     keys: dict[tuple[str, str], int] = {}
-    lanes: dict[tuple[str, str], int] = {}
+    lanes: dict[tuple[str, str, str | None], int] = {}
     ids: dict[bytes, int] = {}
     places = []
     for i, task in enumerate(tasks):
         place = i
         if there[i] is None:
             key = None if task.key is None else (task.kind, task.key)
-            same = [ids.get(task.id), keys.get(key) if key else None, lanes.get((task.kind, task.lane))]
+            same = [ids.get(task.id), keys.get(key) if key else None, lanes.get((task.kind, task.lane, task.payload))]
             place = next((p for p in (same if task.merge else same[:2]) if p is not None), i)
             if place == i:
                 ids[task.id] = i
-                lanes.setdefault((task.kind, task.lane), i)
+                lanes.setdefault((task.kind, task.lane, task.payload), i)
                 if key:
                     keys[key] = i
         places.append(place)
