@@ -9,12 +9,23 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Collection, Iterator, Mapping, Sequence
+from weakref import WeakValueDictionary
 
 import structlog
 
 from memos.cubes.pool import CubePool
-from memos.errors import InvalidInput, MemosError, StorageError
+from memos.errors import (
+    InvalidInput,
+    MemosError,
+    SchemaTooNew,
+    StorageBusy,
+    StorageDamaged,
+    StorageError,
+    StorageFull,
+    StorageReadOnly,
+    Unavailable,
+)
 from memos.memory.ids import is_id
 from memos.models.embed import Embedder
 from memos.models.factory import make_embedder
@@ -22,13 +33,13 @@ from memos.organize.digest import MAX_ATTEMPTS, digest
 from memos.reading.read import read_trace
 from memos.scheduler.job import Done, Handler, Job
 from memos.scheduler.kinds import DIGEST, EMBED, SWEEP, plan_of
-from memos.scheduler.middleware import TaskMetrics, logged, time_limit, traced
+from memos.scheduler.middleware import TaskMetrics, logged, named, time_limit, traced
 from memos.scheduler.worker import Worker
 from memos.storage.ports import Change, CubeInfo
 from memos.storage.sqlite.cube import SqliteCube
 from memos.storage.sqlite.probe import marked, touched_since
 from memos.storage.sqlite.registry import SqliteRegistry
-from memos.storage.tasks import NewTask, Task, TaskQuery, TaskQueue, TaskState
+from memos.storage.tasks import LIVE, NewTask, Task, TaskQuery, TaskQueue, TaskState
 
 log = structlog.get_logger(__name__)
 
@@ -39,6 +50,7 @@ CATCH_UP_SECONDS = 0.25  # how long a read waits for facts of what was added jus
 SWEEP_SECONDS = 300.0
 SWEEP_OVERLAP = 60.0
 MODEL_KEY = "vector_model"
+PASSING = tuple(e.code for e in (StorageBusy, StorageError, StorageFull, StorageReadOnly, Unavailable))
 SYSTEM = "system"  # whose the tasks are that no user asked for
 
 
@@ -64,7 +76,8 @@ class Background:
     ) -> None:
         self._cubes, self._registry, self._queue = cubes, registry, queue
         self._embedder, self._spec, self._enabled = embedder, spec, enabled
-        self._locks: dict[tuple[str, str], asyncio.Lock] = {}
+        self._locks: WeakValueDictionary[tuple[str, str], asyncio.Lock] = WeakValueDictionary()
+        self._begun = asyncio.Event()  # set when the first sweep is enqueued
         self._former: dict[str, Embedder | None] = {}
         self._complete: set[str] = set()
         self._settled: set[str] = set()  # cubes whose vectors are of no other model, as far as this process knows
@@ -85,6 +98,12 @@ class Background:
         if self.worker is not None:
             self.worker.start()
             self._aside(self._sweep_now_and_then())
+        else:
+            self._begun.set()
+
+    async def begun(self) -> None:
+        """Return when what an earlier process left undone is going to be looked for."""
+        await self._begun.wait()
 
     # -- what writes say ---------------------------------------------------------------------------------------
 
@@ -100,7 +119,7 @@ class Background:
         task = _task(DIGEST, info.location, info.name, user=user, caller_id=caller_id, payload={"ids": list(ids)})
         try:
             await self._queue.enqueue([task])
-        except StorageError as e:  # the records and their marks are on disk: the sweep finds them
+        except MemosError as e:  # the records and their marks are on disk: the sweep finds them
             log.error("task_not_enqueued", cube=info.name, error=e.code)
             return None
         return task.id
@@ -114,11 +133,16 @@ class Background:
         """Take up, once, what an earlier process left undone in a cube that is opened."""
         if self._enabled and info.location not in self._greeted:
             self._greeted.add(info.location)
-            self._aside(self._look(info))
+            self._aside(self._look(info, unless_there=True))
 
     async def leave(self, info: CubeInfo) -> None:
-        """Forget all work on a cube that is to be deleted."""
+        """Forget all work on a cube that is deleted: before, so that none begins, and after, for what came in between."""
         await self._queue.forget(info.name)
+        path = str(self._registry.path(info))
+        self._greeted.discard(info.location)
+        self._complete.discard(path)
+        self._settled.discard(path)
+        self._former.pop(path, None)
 
     async def stop(self) -> None:
         """Stop working: what runs ends within a moment or is given back."""
@@ -188,7 +212,7 @@ class Background:
     async def _digest_task(self, job: Job) -> Done:
         """Read what the tasks name, or, for one that names nothing, everything that is marked."""
         wanted, failed = _wanted(job.tasks)
-        info = self._cube_of(job.tasks[0])
+        info = await self._cube_of(job.tasks[0])
         if info is None:
             return Done(failed=failed)
         async with self._cubes.use(info) as store:
@@ -207,7 +231,7 @@ class Background:
         return Done(failed=failed)
 
     async def _embed_task(self, job: Job) -> Done:
-        info = self._cube_of(job.tasks[0])
+        info = await self._cube_of(job.tasks[0])
         if info is not None:
             async with self._cubes.use(info) as store:
                 if not store.read_only and await self._embed(store, seconds=EMBED_SECONDS):
@@ -217,38 +241,60 @@ class Background:
         return Done()
 
     async def _sweep_task(self, job: Job) -> Done:
-        """Look into every cube that changed since the last sweep."""
+        """Look into every cube that changed since the last sweep, or could not be looked into then."""
         last = await self._queue.find(TaskQuery(kinds=[SWEEP], states=[TaskState.COMPLETED]), limit=1)
         begun = last.items[0].started_at if last.items else None
         since = begun.timestamp() - SWEEP_OVERLAP if begun else 0.0
+        if since > time.time():  # the clock was put back
+            since = 0.0
+        again = set(last.items[0].result.get("again", ())) if last.items else set()
+        missed: list[str] = []
         for info in await asyncio.to_thread(self._registry.list):
-            if await asyncio.to_thread(touched_since, self._registry.path(info), since):
-                await self._look(info)
+            if info.location in again or await asyncio.to_thread(touched_since, self._registry.path(info), since):
+                try:
+                    await self._look(info)
+                except (StorageDamaged, SchemaTooNew):  # whoever opens the cube is told
+                    continue
+                except StorageError as e:
+                    log.warning("cube_not_swept", cube=info.location, error=e.code)
+                    missed.append(info.location)
         await self._queue.prune()
         await self._queue.retry(TaskQuery(kinds=[EMBED]))  # models come back
-        return Done()
+        await self._retry_what_passes()
+        return Done(results={job.tasks[0].id: {"again": missed}} if missed else {})
+
+    async def _retry_what_passes(self) -> None:
+        """Read again what could not be read for want of a disk or a lock: nothing is wrong with the messages."""
+        page = await self._queue.find(TaskQuery(kinds=[DIGEST], states=[TaskState.FAILED]), limit=1000)
+        ids = [task.id for task in page.items if (task.error or "").partition(":")[0] in PASSING]
+        if ids:
+            await self._queue.retry(TaskQuery(kinds=[DIGEST]), ids)
 
     async def _sweep_now_and_then(self) -> None:
         while True:
             await self._enqueue(_task(SWEEP, "sweep", merge=True))
+            self._begun.set()
             await asyncio.sleep(SWEEP_SECONDS)
 
-    async def _look(self, info: CubeInfo) -> None:
-        """Enqueue what is marked in a cube."""
-        path = self._registry.path(info)
-        with contextlib.suppress(StorageError):  # whoever opens the cube is told
-            if await asyncio.to_thread(marked, path, DIGEST, MAX_ATTEMPTS):
-                await self._enqueue(_task(DIGEST, info.location, info.name, merge=True))
-            elif self._embedder is not None:
-                await self._enqueue(_task(EMBED, info.location, info.name, merge=True))
+    async def _look(self, info: CubeInfo, *, unless_there: bool = False) -> None:
+        """Enqueue what is marked in a cube (`unless_there`: and of which no task is there). Raises StorageError."""
+        if await asyncio.to_thread(marked, self._registry.path(info), DIGEST, MAX_ATTEMPTS):
+            there = TaskQuery(cube=info.name, kinds=[DIGEST], states=LIVE)
+            if unless_there and (await self._queue.find(there, limit=1)).items:
+                return
+            await self._queue.enqueue([_task(DIGEST, info.location, info.name, merge=True)])
+        elif self._embedder is not None:
+            await self._queue.enqueue([_task(EMBED, info.location, info.name, merge=True)])
 
     # -- inside ------------------------------------------------------------------------------------------------
 
-    def _cube_of(self, task: Task) -> CubeInfo | None:
+    async def _cube_of(self, task: Task) -> CubeInfo | None:
         """The cube a task is about; None when it was deleted (another of the same name is not meant)."""
         if task.cube is None:
             raise InvalidInput("the task names no cube")
         found = self._registry.find(task.cube)
+        if found is None:
+            await self._queue.forget(task.cube)  # what another process enqueued while it was deleted
         return found if found is not None and task.lane.endswith(found.location) else None
 
     async def _embed(self, store: SqliteCube, seconds: float | None = None) -> bool:
@@ -289,17 +335,28 @@ class Background:
     async def _enqueue(self, task: NewTask) -> None:
         try:
             await self._queue.enqueue([task])
-        except MemosError as e:  # the marks stay; the next write, opening or sweep asks again
-            log.warning("task_not_enqueued", kind=task.kind, error=e.code)
+        except Exception as e:  # the marks stay; the next write, opening or sweep asks again
+            log.warning("task_not_enqueued", kind=task.kind, error=named(e))
 
-    def _aside(self, work: object) -> None:
-        """Do something that nobody waits for."""
-        task: asyncio.Task[None] = asyncio.ensure_future(work)  # type: ignore[call-overload]
+    def _aside(self, work: Awaitable[None]) -> None:
+        """Do something that nobody waits for, and whose failure the next sweep makes good."""
+
+        async def run() -> None:
+            try:
+                await work
+            except Exception as e:
+                log.warning("background_failed", error=named(e))
+
+        task = asyncio.create_task(run())
         self._asides.add(task)
         task.add_done_callback(self._asides.discard)
 
     def _lock(self, what: str, store: SqliteCube) -> asyncio.Lock:
-        return self._locks.setdefault((what, str(store.path)), asyncio.Lock())
+        key = (what, str(store.path))
+        found = self._locks.get(key)
+        if found is None:
+            found = self._locks[key] = asyncio.Lock()
+        return found
 
 
 def _task(
@@ -312,7 +369,9 @@ def _task(
     payload: Mapping[str, object] | None = None,
     merge: bool = False,
 ) -> NewTask:
-    """A task on a cube. Vectors have a lane of their own: a model that fails must not hold up reading."""
+    """A task on a cube. Vectors have a lane of their own: a model that fails must not hold up reading. None is refused: room was
+    asked for before something was stored (`check_room`), and what merges is one per cube.
+    """
     return NewTask(
         kind,
         user,
@@ -320,15 +379,16 @@ def _task(
         cube,
         payload=payload or {},
         merge=merge,
+        admitted=True,
         caller_id=caller_id,
         priority=plan_of(kind).priority,
     )
 
 
-def _wanted(tasks: Collection[Task]) -> tuple[dict[str, list[str]], dict[str, Exception]]:
+def _wanted(tasks: Collection[Task]) -> tuple[dict[str, list[str]], dict[str, BaseException]]:
     """The ids each task names (none: everything), and the tasks whose payload cannot be understood."""
     wanted: dict[str, list[str]] = {}
-    failed: dict[str, Exception] = {}
+    failed: dict[str, BaseException] = {}
     for task in tasks:
         ids = task.payload.get("ids", [])
         if isinstance(ids, list) and all(isinstance(id, str) and is_id(id) for id in ids):

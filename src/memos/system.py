@@ -112,6 +112,7 @@ class AsyncMemOS:
         tags: Sequence[str] = (),
         info: Mapping[str, Any] | None = None,
         idempotency_key: str | None = None,
+        retry_key: str | None = None,
         derive: bool = True,
         wait: bool = False,
         task_id: str | None = None,
@@ -121,7 +122,8 @@ class AsyncMemOS:
         """Store what happened: a text, a chat message, or a list of them. Returns once it is durable and searchable.
 
         Facts, entities and vectors are derived in the background; `wait=True` returns when that is done too. The same
-        message (by `message_id`, `idempotency_key`, or same words) is stored once. `derive=False` keeps the raw
+        message (by `message_id`, `idempotency_key`, or same words) is stored once. `retry_key`: one for each call, given
+        again when the call is repeated; it matters only where nothing else tells a repetition. `derive=False` keeps the raw
         record only and never reads it for facts. `task_id`: a name of your own to ask `tasks` for what became of it.
         `context`: messages said before, by which these are understood, but which are not stored. `corrects`: that these
         correct something ("no, it's Bergen, not Oslo"): ids of what they are about, or an empty list to have it found.
@@ -129,7 +131,11 @@ class AsyncMemOS:
         """
         parsed = parse_messages(messages, now=utcnow(), zone=self.settings.timezone, default_role=role)
         name = check_name(session, "session") if session is not None else DEFAULT_SESSION
-        for value, what in ((idempotency_key, "idempotency_key"), (task_id, "task_id")):
+        for value, what in (
+            (idempotency_key, "idempotency_key"),
+            (retry_key, "retry_key"),
+            (task_id, "task_id"),
+        ):
             if value is not None:
                 check_name(value, what)
         records = to_records(
@@ -139,6 +145,7 @@ class AsyncMemOS:
             tags=checked_tags(tags),
             info=checked_info(info, "info"),
             idempotency_key=idempotency_key,
+            retry_key=retry_key,
             context=parse_context(context, now=utcnow(), zone=self.settings.timezone),
             corrects=None if corrects is None else [str(id) for id in listed(corrects, "corrects")],
         )
@@ -236,9 +243,7 @@ class AsyncMemOS:
             raise InvalidInput("nothing to change; give text, title, tags, info, importance, valid_from or valid_to")
 
         def apply(tx: WriteTx) -> Memory:
-            memory = _existing(tx, id)
-            if if_version is not None and memory.version != if_version:
-                raise Conflict(f"memory {id} is at version {memory.version}, not {if_version}; read it again and retry")
+            memory = _existing(tx, id, if_version)
             if text is not None and text != memory.text and memory.layer is Layer.TRACE:
                 retract_derived(tx, memory)
                 tx.mark(id, DIGEST)
@@ -270,26 +275,41 @@ class AsyncMemOS:
         vacuum: bool | None = None,
         user: str = DEFAULT_USER,
         cube: str | None = None,
+        if_version: int | None = None,
     ) -> DeleteResult:
         """Delete by exactly one of `ids`, `filter`, `session` or `everything=True`.
 
         Hard (the default): the memories, all their versions and what is derived from nothing else are gone from every
         index, and from the pages of the file. `hard=False` retracts: hidden from reads, kept in history, undoable.
-        `dry_run` only counts. Raises NotFound when an id does not exist, and InvalidInput for no or several
-        selectors.
+        `dry_run` only counts. `if_version`: one id, and only while it has this version. Raises NotFound when an id does
+        not exist, Conflict for another version, and InvalidInput for no or several selectors.
         """
         selection = Selection.of(ids, parse_filter(filter), session, everything)
+        if if_version is not None and len(selection.ids) != 1:
+            raise InvalidInput("if_version is the version of one memory; give one id (nothing was deleted)")
+
+        def check(tx: WriteTx) -> None:
+            if if_version is not None:
+                _existing(tx, selection.ids[0], if_version)
+
+        def take_back(tx: WriteTx) -> int:
+            check(tx)
+            return retract(tx, chosen)
+
         async with self._cube(user, cube, "write") as (cube_info, store):
             chosen = await select(store, selection)
             change = Change(actor=user, cause=f"delete by {selection.how}")
+            if dry_run and if_version is not None:
+                _expected((await store.get(chosen, View(statuses=ANY_STATUS)))[0], if_version)
             if not chosen or (dry_run and not hard):
                 return DeleteResult(cube_info.name, hard, asked=len(chosen), dry_run=dry_run)
             if dry_run:
                 return DeleteResult.purged(cube_info.name, len(chosen), await store.plan_purge(chosen), dry_run=True)
             if not hard:
-                count = await store.write(lambda tx: retract(tx, chosen), change)
+                count = await store.write(take_back, change)
                 return DeleteResult(cube_info.name, hard, asked=len(chosen), retracted=count)
-            return DeleteResult.purged(cube_info.name, len(chosen), await store.purge(chosen, change, vacuum=vacuum))
+            purged = await store.purge(chosen, change, vacuum=vacuum, check=check)
+            return DeleteResult.purged(cube_info.name, len(chosen), purged)
 
     async def undo(self, id: str, *, user: str = DEFAULT_USER, cube: str | None = None) -> list[Memory]:
         """Revert the last change of a memory, and whatever else that change did. Returns the memories as they are
@@ -619,7 +639,7 @@ class AsyncMemOS:
 
     async def start(self) -> None:
         """Open the data folder and start background work now, instead of at the first call."""
-        self._parts()
+        await self._parts().background.begun()
 
     async def flush(self, *, user: str = DEFAULT_USER, cube: str | None = None) -> None:
         """Return when everything added to a cube so far is digested and embedded."""
@@ -668,16 +688,25 @@ class AsyncMemOS:
             async with parts.cubes.nothing(user) as empty:  # a reader makes no files: a mistyped name stays a question
                 yield empty
             return
-        found = resolve(parts.registry, user, cube, need)
+        found = await self._resolved(user, cube, need)
         async with parts.cubes.use(found) as store:
             if not store.read_only:
                 parts.background.greet(found)
             yield found, store
 
+    async def _resolved(self, user: str, cube: str | None, need: str) -> CubeInfo:
+        """See `resolve`; a cube that is made first waits for the disk, and nobody else does."""
+        registry = self._parts().registry
+        if registry.find(check_name(user if cube is None else cube, "cube")) is None:
+            return await asyncio.to_thread(resolve, registry, user, cube, need)
+        return resolve(registry, user, cube, need)
+
     async def _remove(self, cube: CubeInfo) -> int:
         parts = self._parts()
         await parts.background.leave(cube)
-        return await parts.cubes.remove(cube)
+        freed = await parts.cubes.remove(cube)
+        await parts.background.leave(cube)
+        return freed
 
     def _time(self, value: When) -> datetime | None:
         return None if value is None else parse_time(value, default_zone=self.settings.timezone).instant
@@ -717,8 +746,14 @@ class _Parts:
             )
 
 
-def _existing(tx: WriteTx, id: str) -> Memory:
+def _existing(tx: WriteTx, id: str, version: int | None = None) -> Memory:
     memory = tx.get(id)
     if memory is None:
         raise NotFound(f"memory {id} does not exist in this cube")
+    return _expected(memory, version)
+
+
+def _expected(memory: Memory, version: int | None) -> Memory:
+    if version is not None and memory.version != version:
+        raise Conflict(f"memory {memory.id} is at version {memory.version}, not {version}; read it again and retry")
     return memory

@@ -27,7 +27,7 @@ SRC = Path(__file__).parents[2] / "src"
 NOT_OVER_HTTP = {
     "add_file", "find_ids", "graph", "health", "judge", "locate", "owner_of", "recover", "retire", "start", "usage",
 }  # fmt: skip
-NOT_SENT = {"search": {"recipe"}}
+NOT_SENT = {"search": {"recipe"}, "add": {"retry_key"}, "delete": {"if_version"}}  # the client makes the key
 ONLY_HERE: dict[str, set[str]] = {}
 
 

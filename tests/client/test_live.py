@@ -223,3 +223,12 @@ def test_users_and_keys(serve: Any) -> None:
         assert admin.delete_user("ada", everything=True) == 1
         actions = [e.action for e in admin.iterate_audit(limit=2)]
         assert actions[0] == "user.delete" and "key.create" in actions
+
+
+def test_the_same_words_twice_are_one_record_as_in_the_library(live: Live) -> None:
+    with Client(live.url) as client:
+        first, again = (client.add("The kayak is teal and lives in shed 4.", user="folded") for _ in range(2))
+        assert again.ids == first.ids and again.records[0].seen == 2
+        assert client.count(user="folded", kinds=["trace"]) == 1
+        short, other = (client.add("ok", user="folded") for _ in range(2))
+        assert short.ids != other.ids

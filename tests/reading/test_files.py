@@ -5,12 +5,13 @@ from __future__ import annotations
 import io
 import subprocess
 import sys
+import time
 import zipfile
 
 import pytest
 
 from memos.errors import FileTooLarge, Unavailable, UnknownFileType, UnreadableFile
-from memos.reading import files
+from memos.reading import files, web
 from memos.reading.files import decode, read_file, type_of
 
 
@@ -225,3 +226,13 @@ def test_reading_text_loads_no_package_for_other_kinds() -> None:
         [sys.executable, "-c", code], env={"PYTHONPATH": ":".join(sys.path)}, capture_output=True, text=True
     )
     assert done.stdout.strip() == "[]", done.stderr
+
+
+@pytest.mark.parametrize("never_ends", ["<a b='", "<!--"])
+def test_a_page_that_is_made_to_take_for_ever_is_given_up(never_ends: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(web, "SECONDS", 0.2)
+    monkeypatch.setattr(web, "SLOWEST", 1 << 30)
+    begun = time.monotonic()
+    with pytest.raises(UnreadableFile, match="too long"):
+        read_file((never_ends * 8_000).encode(), name="a.html")
+    assert time.monotonic() - begun < 5

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from memos.errors import Busy, InvalidInput, ModelError
+from memos.errors import Busy, InvalidInput, ModelError, StorageBusy
 from memos.scheduler import worker as workers
 from memos.scheduler.job import Done, Job
 from memos.scheduler.kinds import DIGEST, EXPORT, PLANS, KindPlan
@@ -266,3 +266,78 @@ def test_backoff_doubles_and_is_spread_and_bounded() -> None:
         middle = min(300.0, workers.BACKOFF_BASE * 2 ** (attempts - 1))
         delays = {backoff(attempts) for _ in range(50)}
         assert len(delays) > 40 and all(middle * 0.5 <= d <= middle * 1.5 for d in delays)
+
+
+@pytest.mark.parametrize("raised", [asyncio.CancelledError, SystemExit, GeneratorExit, RecursionError])
+async def test_whatever_a_handler_raises_the_slot_goes_on(queue: SqliteTaskQueue, raised: type[BaseException]) -> None:
+    async def handle(job: Job) -> Done:
+        if job.tasks[0].payload["n"] == 1:
+            raise raised
+        return Done()
+
+    bad, good = await queue.enqueue([task(1, lane="a", max_attempts=2), task(2, lane="b")])
+    worker = Worker(queue, {EXPORT: handle}, slots=1)
+    worker.start()
+    assert await settled(queue)
+    await worker.stop()
+    one, two = await queue.get([bad.id, good.id])
+    assert (one.state, one.attempts, raised.__name__ in (one.error or "")) == (TaskState.FAILED, 2, True)
+    assert two.state is TaskState.COMPLETED
+
+
+async def test_a_result_that_cannot_be_kept_fails_its_task(queue: SqliteTaskQueue) -> None:
+    async def handle(job: Job) -> Done:
+        return Done(results={job.tasks[0].id: {"x": object()}})
+
+    (made,) = await queue.enqueue([task(1)])
+    worker = Worker(queue, {EXPORT: handle})
+    worker.start()
+    assert await settled(queue, 5)
+    await worker.stop()
+    assert (await queue.get([made.id]))[0].state is TaskState.FAILED
+
+
+async def test_what_is_done_is_not_done_again_when_the_queue_fails_for_a_moment(
+    queue: SqliteTaskQueue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settle, failures, runs = queue.settle, [StorageBusy("locked"), StorageBusy("locked")], 0
+
+    async def moody(*args: object) -> None:
+        if failures:
+            raise failures.pop()
+        await settle(*args)  # type: ignore[arg-type]
+
+    async def handle(job: Job) -> Done:
+        nonlocal runs
+        runs += 1
+        return Done()
+
+    monkeypatch.setattr(queue, "settle", moody)
+    await queue.enqueue([task(1)])
+    worker = Worker(queue, {EXPORT: handle})
+    worker.start()
+    assert await settled(queue)
+    await worker.stop()
+    assert runs == 1
+
+
+async def test_a_queue_that_breaks_in_an_unknown_way_ends_no_slot(
+    queue: SqliteTaskQueue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lease, failures = queue.lease, [RuntimeError("can't start new thread")]
+
+    async def moody(*args: object, **options: object) -> object:
+        if failures:
+            raise failures.pop()
+        return await lease(*args, **options)  # type: ignore[arg-type]
+
+    async def handle(job: Job) -> Done:
+        return Done()
+
+    monkeypatch.setattr(queue, "lease", moody)
+    monkeypatch.setattr(workers, "QUEUE_PAUSE", 0.01)
+    await queue.enqueue([task(1)])
+    worker = Worker(queue, {EXPORT: handle}, slots=1)
+    worker.start()
+    assert await settled(queue)
+    await worker.stop()

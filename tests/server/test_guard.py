@@ -126,3 +126,8 @@ async def test_every_wire_answers_refusals_in_its_own_envelope(app_client: httpx
         assert answer.status_code in (200, 403)
         assert key in answer.json()
         assert "evil" in answer.text
+
+
+async def test_two_kinds_for_one_body_are_refused(app_client: httpx2.AsyncClient) -> None:
+    headers = [("Content-Type", "application/json"), ("Content-Type", "text/plain")]
+    assert (await app_client.post("/probe", content=b"{}", headers=headers)).status_code == 415

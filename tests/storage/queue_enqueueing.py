@@ -148,6 +148,15 @@ class Enqueueing:
             await done(queue, lease)
         assert (await put(queue, merge=True)).id not in {first.id, second.id}
 
+    async def test_a_task_merges_only_with_one_of_the_same_payload(self, queue: TaskQueue, other: TaskQueue) -> None:
+        named = await put(queue, payload={"ids": ["a"]})
+        everything = await put(other, merge=True)
+        assert everything.id != named.id  # the one that waits does less
+        assert (await put(queue, merge=True)).id == everything.id
+        assert (await put(queue, merge=True, payload={"ids": ["a"]})).id == named.id
+        a, b, c = await queue.enqueue([new("x", merge=True, payload={"n": n}) for n in (1, 2, 1)])
+        assert a == c and a.id != b.id
+
     async def test_two_of_one_call_merge(self, queue: TaskQueue) -> None:
         a, b, c = await queue.enqueue([new(merge=True), new("else", merge=True), new(merge=True)])
         assert a == c
@@ -187,6 +196,15 @@ class Enqueueing:
         queue = await make(clock=clock, limits=Limits(per_user=2, total=2))
         first, second = await queue.enqueue([new(key="k"), new("m", merge=True)])
         assert ids(await queue.enqueue([new(key="k"), new("m", merge=True)])) == [first.id, second.id]
+
+    async def test_an_admitted_task_is_never_refused(self, make: Make, clock: Clock) -> None:
+        queue = await make(clock=clock, limits=Limits(per_user=1, total=2))
+        await queue.enqueue([new(admitted=True) for _ in range(3)])
+        with pytest.raises(Busy):
+            await put(queue)
+        with pytest.raises(Busy):
+            await queue.enqueue([new(admitted=True), new(user="bob")])
+        assert (await queue.counts(TaskQuery()))[TaskState.WAITING] == 3  # all or none
 
     async def test_room_can_be_asked_for_before(self, make: Make, clock: Clock) -> None:
         queue = await make(clock=clock, limits=Limits(per_user=2, total=3))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import pytest
 
 from memos import AsyncMemOS, background
-from memos.errors import Busy, ModelError
+from memos.errors import Busy, InvalidInput, ModelError, NotFound, StorageBusy, StorageFull
 from memos.memory.model import Memory
 from memos.reading.read import read_trace
 from memos.scheduler import worker as workers
@@ -173,3 +174,109 @@ async def test_ids_are_located_among_the_cubes_a_user_may_read(memos: AsyncMemOS
     assert await memos.locate([ann, bob, team], user="ann") == {ann: "ann"}
     await memos.share("team", "ann", user="bob")
     assert await memos.locate([ann, bob, team], user="ann") == {ann: "ann", team: "team"}
+
+
+async def test_what_is_stored_is_never_refused_afterwards(tmp_path: Path) -> None:
+    async with AsyncMemOS(tmp_path, embedder="none", workers=0, tasks_per_user=3) as memos:
+        await memos.add("The first one.", user="ann")
+        adds = [memos.add(f"Note {n} is about the boat.", user="ann") for n in range(10)]  # within one count
+        done = await asyncio.gather(*adds, return_exceptions=True)
+        refused = sum(isinstance(one, Busy) for one in done)
+        assert await memos.count(user="ann", kinds=["trace"]) == 11 - refused
+        assert all(one.task is not None for one in done if not isinstance(one, BaseException))
+
+
+async def test_what_a_full_queue_holds_is_still_done(tmp_path: Path) -> None:
+    async with AsyncMemOS(tmp_path, embedder=Words(), workers=0, tasks_per_user=3) as memos:
+        for n in range(3):
+            await memos.add(f"Note {n} is about the boat.", user="ann", task_id="t")
+    async with AsyncMemOS(tmp_path, embedder=Words(), tasks_per_user=3) as memos:
+        await memos.start()
+        assert await memos.tasks.wait(TaskQuery(), 10)
+        assert (await memos.tasks.counts(of("t")))[TaskState.COMPLETED] == 3
+        assert {t.attempts for t in (await memos.tasks.find(of("t"))).items} == {1}
+
+
+async def test_an_update_is_read_although_an_add_waits(tmp_path: Path) -> None:
+    async with AsyncMemOS(tmp_path, embedder="none", workers=0) as memos:
+        first = await memos.add("I live in Oslo.", user="ann", wait=True)
+        await memos.add("I work at Acme.", user="ann")
+        await memos.update(first.ids[0], text="I live in Bergen.", user="ann")
+        for _ in range(100):
+            waits = (await memos.tasks.find(TaskQuery(cube="ann"))).items
+            if len(waits) == 2:
+                break
+            await asyncio.sleep(0.02)
+        assert sorted(len(t.payload) for t in waits) == [0, 1]  # everything that is marked, and the message that was added
+
+
+async def test_of_a_cube_that_is_written_while_it_is_deleted_nothing_stays_in_the_queue(tmp_path: Path) -> None:
+    async with AsyncMemOS(tmp_path, embedder=Words()) as memos:
+
+        async def write() -> None:
+            with contextlib.suppress(NotFound):
+                for n in range(20):
+                    await memos.add(f"We meet on day {n} again.", user="ann", cube="team")
+
+        for _ in range(5):
+            await memos.create_cube("team", user="ann")
+            await memos.add("We meet on Fridays.", user="ann", cube="team")
+            await asyncio.gather(memos.delete_cube("team", user="ann"), write())
+        assert await memos.tasks.wait(TaskQuery(), 10)
+        assert not (await memos.tasks.find(TaskQuery(cube="team"))).items
+
+
+async def test_the_sweep_comes_back_to_what_it_could_not_look_into(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with AsyncMemOS(tmp_path, embedder="none", workers=0) as memos:
+        await memos.add("I live in Oslo.", user="ann")
+        await memos._parts().queue.forget("ann")
+    monkeypatch.setattr(background, "SWEEP_OVERLAP", -3600.0)  # as if the cube had been written long ago
+    seen = background.marked
+    monkeypatch.setattr(background, "marked", locked)
+    async with AsyncMemOS(tmp_path, embedder="none") as memos:
+        await memos.start()
+        assert await memos.tasks.wait(TaskQuery(), 10)
+    monkeypatch.setattr(background, "marked", seen)
+    async with AsyncMemOS(tmp_path, embedder="none") as memos:
+        await memos.start()
+        assert await memos.tasks.wait(TaskQuery(), 10)
+        assert (await memos.tasks.counts(TaskQuery(kinds=[DIGEST])))[TaskState.COMPLETED] == 1
+
+
+def locked(*_: Any) -> bool:
+    raise StorageBusy("locked")
+
+
+async def test_what_failed_for_want_of_a_disk_is_tried_again_by_the_sweep(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = background.digest
+    full = True
+
+    async def digest(*args: Any, **options: Any) -> Any:
+        if full:
+            raise StorageFull("no space left")
+        return await read(*args, **options)
+
+    monkeypatch.setattr(background, "digest", digest)
+    async with AsyncMemOS(tmp_path, embedder="none") as memos:
+        await memos.add("I live in Oslo.", user="ann", task_id="t")
+        assert await memos.tasks.wait(of("t"), 10)
+        assert (await memos.tasks.counts(of("t")))[TaskState.FAILED] == 1
+    full = False
+    async with AsyncMemOS(tmp_path, embedder="none") as memos:
+        await memos.start()
+        assert await memos.tasks.wait(TaskQuery(), 10)
+        assert (await memos.tasks.counts(of("t")))[TaskState.COMPLETED] == 1
+
+
+async def test_one_id_can_be_waited_for_as_it_is(tmp_path: Path) -> None:
+    async with AsyncMemOS(tmp_path, embedder="none", workers=0) as memos:
+        added = await memos.add("I live in Oslo.", user="ann")
+        assert added.task is not None
+        assert not await memos.tasks.wait(added.task, 0.1)
+        assert await memos.tasks.busy()
+        with pytest.raises(InvalidInput):
+            await memos.tasks.wait(added.task, float("nan"))

@@ -183,3 +183,15 @@ def test_a_change_for_another_version_is_a_conflict_and_changes_nothing(memos: M
     with pytest.raises(Conflict, match="at version 2, not 1"):
         memos.update(id, text="I like milk.", if_version=1)
     assert memos.get(id).text == "I like coffee."
+
+
+@pytest.mark.parametrize("how", [{"hard": True}, {"hard": False}, {"dry_run": True}])
+def test_a_deletion_of_another_version_is_a_conflict_and_deletes_nothing(memos: MemOS, how: dict[str, bool]) -> None:
+    (id,) = memos.add("I like tea.").ids
+    memos.update(id, text="I like coffee.")
+    with pytest.raises(Conflict, match="at version 2, not 1"):
+        memos.delete(id, if_version=1, **how)
+    with pytest.raises(InvalidInput, match="one id"):
+        memos.delete(everything=True, if_version=2)
+    assert memos.get(id).text == "I like coffee."
+    assert memos.delete(id, if_version=2).memories == 1

@@ -42,8 +42,10 @@ def serve(
         raise Unavailable(
             f"the server needs a package that is not installed ({error.name}): pip install 'memos[server]'"
         ) from None
+    from memos.storage.files import allow_many_files
     from memos.system import AsyncMemOS
 
+    allow_many_files()
     state = state_of(ctx)
     options = ServerOptions.load(host=host, port=port, auth=auth, log_level=log_level)
     given: dict[str, Any] = {} if workers is None else {"workers": workers}

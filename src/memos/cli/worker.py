@@ -24,26 +24,29 @@ def worker(
     import asyncio
 
     from memos import tracing
+    from memos.storage.files import allow_many_files
 
+    allow_many_files()
     state = state_of(ctx)
     settings = replace(state.settings(), workers=slots, background=True)
     tracing.start("memos-worker")
     try:
-        left = asyncio.run(_work(settings, drain))
+        failed, waiting = asyncio.run(_work(settings, drain))
     finally:
         tracing.stop()
     if drain:
-        state.answer(
-            {"failed": left}, lambda out: out.print("nothing left to do" if not left else f"{left} tasks failed")
-        )
+        left = ", ".join(f"{n} tasks {what}" for n, what in ((failed, "failed"), (waiting, "still wait")) if n)
+        state.answer({"failed": failed, "waiting": waiting}, lambda out: out.print(left or "nothing left to do"))
         raise typer.Exit(1 if left else 0)
 
 
-async def _work(settings: Settings, drain: bool) -> int:
-    """Work until a signal comes, or (`drain`) until nothing is live. Returns how many tasks have failed for good."""
+async def _work(settings: Settings, drain: bool) -> tuple[int, int]:
+    """Work until a signal comes, or (`drain`) until nothing is live. Returns how many tasks have failed for good, and how many
+    are live.
+    """
     import asyncio
 
-    from memos.storage.tasks import TaskState
+    from memos.storage.tasks import LIVE, TaskState
     from memos.system import AsyncMemOS
 
     stop = asyncio.Event()
@@ -58,13 +61,13 @@ async def _work(settings: Settings, drain: bool) -> int:
         typer.echo(f"memos worker: {settings.workers} slots on {_place(settings)}", err=True)
         if not drain:
             await stop.wait()
-            return 0
+            return 0, 0
         while not stop.is_set() and await memos.tasks.busy():
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(0.1):
                     await stop.wait()
         counts = await memos.tasks.counts()
-        return counts[TaskState.FAILED]
+        return counts[TaskState.FAILED], sum(counts[state] for state in LIVE)
 
 
 def _place(settings: Settings) -> str:

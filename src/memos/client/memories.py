@@ -66,7 +66,7 @@ class MemoryVerbs(Connected):
             context=messages_of(context),
             corrects=_names(corrects, "corrects"),
         )
-        headers = {} if idempotency_key is not None else {"Idempotency-Key": uuid4().hex}
+        headers = {"Retry-Key": uuid4().hex}
         return await self._transport.ask(
             Call("POST", "/v1/memories", body=fields, headers=headers, patient=wait), AddResult
         )

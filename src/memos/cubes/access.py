@@ -20,15 +20,21 @@ def resolve(registry: SqliteRegistry, user: str, cube: str | None, need: str) ->
     found = registry.find(name)
     if found is None:
         if name != user:
-            raise NotFound(
-                f"cube {name!r} does not exist for user {user!r}; create it with create_cube({name!r}, user={user!r})"
-            )
+            raise _none(name, user)
         found, _ = registry.create(name, user)
     if cube is None and found.owner != user:  # what somebody else made under this name never takes a user's memories in
         raise NotFound(f"user {user!r} has no cube of her own: {name!r} is another user's; name a cube, or create one")
     level = registry.level(found, user)
     if level is None:
-        raise NotFound(f"cube {name!r} does not exist for user {user!r}; its owner can share it with share()")
+        raise _none(name, user)
     if LEVELS.index(level) < LEVELS.index(need):
         raise AccessDenied(f"user {user!r} may {level} cube {name!r}, but this needs {need}; its owner can share it so")
     return found
+
+
+def _none(name: str, user: str) -> NotFound:
+    """The same words for a cube that does not exist and one of others, or they would tell which it is."""
+    return NotFound(
+        f"cube {name!r} does not exist for user {user!r}; create it with create_cube({name!r}, user={user!r}), "
+        "or, if it is another's, its owner can share it with share()"
+    )

@@ -24,9 +24,9 @@ async def find_homes(registry: SqliteRegistry, ids: Sequence[str], cubes: Iterab
 
 
 def _ask_all(registry: SqliteRegistry, ids: Sequence[str], cubes: Sequence[CubeInfo]) -> dict[str, str]:
-    found: dict[str, str] = {}
-    left = {id.lower(): id for id in ids}
-    for cube in cubes:
+    homes: dict[str, str] = {}
+    left = {id.lower() for id in ids}
+    for cube in sorted(cubes, key=lambda cube: cube.created_at):  # an imported copy never stands before what it is one of
         if not left:
             break
         try:
@@ -34,5 +34,6 @@ def _ask_all(registry: SqliteRegistry, ids: Sequence[str], cubes: Sequence[CubeI
         except StorageError as e:  # one damaged cube must not hide the others
             log.warning("cube_not_asked", cube=cube.name, error=e.code)
             continue
-        found |= {left.pop(id): cube.name for id in here}
-    return found
+        homes |= dict.fromkeys(here, cube.name)
+        left -= homes.keys()
+    return {id: homes[id.lower()] for id in ids if id.lower() in homes}  # as they were written

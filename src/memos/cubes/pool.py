@@ -14,6 +14,7 @@ import structlog
 from memos.errors import InvalidInput, MemosError, NotFound
 from memos.memory.time import utcnow
 from memos.settings import Settings
+from memos.storage.files import cubes_at_once
 from memos.storage.ports import CubeInfo
 from memos.storage.sqlite.cube import SqliteCube
 from memos.storage.sqlite.registry import SqliteRegistry
@@ -39,6 +40,7 @@ class CubePool:
         self._idle: dict[str, asyncio.Event] = {}  # set when the last user of a cube that is to go has left it
         self._opening: dict[str, asyncio.Task[None]] = {}
         self._cleaning: dict[asyncio.Task[None], str] = {}
+        self._most = min(settings.open_cubes, cubes_at_once() or settings.open_cubes)
         self._weigh_at = 0.0
         self._closed = False
 
@@ -127,7 +129,7 @@ class CubePool:
 
     def _trim(self) -> None:
         """Close the least recently used cubes beyond the limit, and drop the oldest indexes beyond the memory limit."""
-        while len(self._open) > self._settings.open_cubes:
+        while len(self._open) > self._most:
             idle = next((location for location in self._open if not self._users[location]), None)
             if idle is None:
                 break

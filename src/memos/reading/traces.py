@@ -51,6 +51,7 @@ def to_records(
     tags: Sequence[str] = (),
     info: Mapping[str, Any] = EMPTY,
     idempotency_key: str | None = None,
+    retry_key: str | None = None,
     context: Sequence[Message] = (),
     corrects: Sequence[str] | None = None,
 ) -> list[Record]:
@@ -71,7 +72,7 @@ def to_records(
             memory = replace(memory, body={**memory.body, **_about(context if not out else (), corrects)} or EMPTY)
             memory = with_injected(memory, [(max(a, start) - start, min(b, end) - start) for a, b in injected])
             terms = term_row(memory)
-            key = _key(message, memory, number, len(terms.text), position, idempotency_key)
+            key = _key(message, memory, number, len(terms.text), position, idempotency_key, retry_key)
             if key is not None:
                 seen[key] += 1
                 if seen[key] > 1 and message.message_id is None:  # said twice in one call: two records
@@ -143,10 +144,16 @@ def _memory(
 
 
 def _key(
-    message: Message, memory: Memory, number: int, content_terms: int, position: int, idempotency_key: str | None
+    message: Message,
+    memory: Memory,
+    number: int,
+    content_terms: int,
+    position: int,
+    idempotency_key: str | None,
+    retry_key: str | None,
 ) -> bytes | None:
-    """What makes two records the same message: its id, the caller's key, its time, or (when it says enough) its
-    words.
+    """What makes two records the same message: its id, the caller's key, its time, (when it says enough) its words, or that
+    it came by a repetition of one call.
     """
     about = [memory.session or "", message.role, message.speaker, memory.text, str(number)]
     if message.message_id is not None:
@@ -157,6 +164,8 @@ def _key(
         parts = ["time", message.time.isoformat(), *about]
     elif content_terms >= _SHORT:
         parts = ["text", *about]
+    elif retry_key is not None:
+        parts = ["retry", retry_key, str(position), *about]
     else:
         return None
     return hashlib.blake2b("\x1f".join(parts).encode("utf-8", "replace"), digest_size=16).digest()

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Sequence
 from html.parser import HTMLParser
+
+from memos.errors import UnreadableFile
 
 _SKIPPED = frozenset({"script", "style", "template", "noscript", "svg", "math", "iframe", "object", "select", "head"})
 _BLOCKS = frozenset(
@@ -13,19 +16,21 @@ _BLOCKS = frozenset(
 )
 _VOID = frozenset("area base br col embed hr img input link meta source track wbr".split())  # noqa: SIM905
 _SPACE = re.compile(r"[ \t\n\r\f\v\u00a0]+")
+SECONDS, SLOWEST = 10.0, 100_000  # reading a page may take this, and a second for so many characters
 
 
 def html_text(html: str) -> tuple[str, str]:
     """The title of a page, and its text: a line for each block, headings with #, cells apart by |."""
-    reader = _Reader()
+    reader = _Reader(SECONDS + len(html) / SLOWEST)
     reader.feed(html)
     reader.close()
     return " ".join("".join(reader.title).split()), reader.text()
 
 
 class _Reader(HTMLParser):
-    def __init__(self) -> None:
+    def __init__(self, seconds: float) -> None:
         super().__init__(convert_charrefs=True)
+        self._until = time.monotonic() + seconds
         self.title: list[str] = []
         self._out: list[str] = []
         self._line: list[str] = []
@@ -73,6 +78,12 @@ class _Reader(HTMLParser):
             self._in_pre = False
 
     def handle_data(self, data: str) -> None:
+        if (
+            time.monotonic() > self._until
+        ):  # tags that never end: each is looked for to the last character
+            raise UnreadableFile(
+                "the HTML takes too long to read: many of its tags or comments never end; nothing was stored"
+            )
         if self._in_title:
             self.title.append(data)
         elif self._skipped:

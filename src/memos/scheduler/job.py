@@ -37,7 +37,7 @@ class Done:
     An exception that leaves a handler counts for every task of the job.
     """
 
-    failed: Mapping[str, Exception] = field(default_factory=lambda: EMPTY)
+    failed: Mapping[str, BaseException] = field(default_factory=lambda: EMPTY)
     results: Mapping[str, Mapping[str, Any]] = field(default_factory=lambda: EMPTY)
 
 

@@ -50,10 +50,10 @@ async def logged(job: Job, handler: Handler) -> Done:
     try:
         done = await handler(job)
     except Exception as e:
-        log.warning("task_attempt_failed", kind=job.kind, tasks=len(job.tasks), error=_named(e), seconds=_since(begun))
+        log.warning("task_attempt_failed", kind=job.kind, tasks=len(job.tasks), error=named(e), seconds=_since(begun))
         raise
     for id, error in done.failed.items():
-        log.warning("task_attempt_failed", kind=job.kind, task=id, error=_named(error))
+        log.warning("task_attempt_failed", kind=job.kind, task=id, error=named(error))
     return done
 
 
@@ -82,7 +82,8 @@ class TaskMetrics:
             self.done[job.kind] += len(job.tasks) - failed
 
 
-def _named(error: Exception) -> str:
+def named(error: BaseException) -> str:
+    """How an error is named in the log: without its text, which may hold contents."""
     return error.code if isinstance(error, MemosError) else type(error).__name__
 
 

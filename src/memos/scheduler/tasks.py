@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import builtins
+import math
 import time
 from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 
-from memos.errors import NotFound
-from memos.memory.time import utcnow
+from memos.errors import InvalidInput, NotFound
 from memos.storage.tasks import LIVE, KindStats, Task, TaskPage, TaskQuery, TaskQueue, TaskState
 
 POLL, POLL_CAP = 0.02, 0.25
@@ -48,8 +48,10 @@ class Tasks:
         """Take tasks out that wait or failed; returns how many. What was stored stays stored."""
         return await self._queue().cancel(query, ids)
 
-    async def wait(self, which: TaskQuery | Sequence[str], timeout: float = 120.0) -> bool:  # noqa: ASYNC109
-        """Wait until none of the tasks is live; False when that took longer than `timeout` seconds."""
+    async def wait(self, which: TaskQuery | str | Sequence[str], timeout: float = 120.0) -> bool:  # noqa: ASYNC109
+        """Wait until none of the tasks is live; False when that took longer than `timeout` seconds. `which`: a query, or ids."""
+        if not timeout < math.inf and timeout != math.inf:
+            raise InvalidInput(f"timeout is a number of seconds, got {timeout!r}")
         until, pause = time.monotonic() + timeout, POLL
         while await self._live(which):
             left = until - time.monotonic()
@@ -59,7 +61,9 @@ class Tasks:
             pause = min(pause * 1.5, POLL_CAP)
         return True
 
-    async def follow(self, which: TaskQuery | Sequence[str], pause: float = POLL_CAP) -> AsyncGenerator[Task, None]:
+    async def follow(
+        self, which: TaskQuery | str | Sequence[str], pause: float = POLL_CAP
+    ) -> AsyncGenerator[Task, None]:
         """Tasks as they change, beginning with how they are; ends when none is live."""
         known: dict[str, Task] = {}
         while True:
@@ -73,21 +77,24 @@ class Tasks:
             await asyncio.sleep(pause)
 
     async def busy(self) -> bool:
-        """Whether any task could be worked on now or is; those that wait for a later time do not count."""
-        now = utcnow()
-        page = await self._queue().find(TaskQuery(states=LIVE), limit=200)
-        return any(task.state is TaskState.IN_PROGRESS or task.available_at <= now for task in page.items)
+        """Whether any task is live: waits, also for its next attempt, or is in progress."""
+        return await self._live(TaskQuery())
 
-    async def _live(self, which: TaskQuery | Sequence[str]) -> bool:
+    async def _live(self, which: TaskQuery | str | Sequence[str]) -> bool:
         if isinstance(which, TaskQuery):
             counts = await self._queue().counts(which if which.states is not None else replace(which, states=LIVE))
             return any(counts[state] for state in LIVE)
-        return any(task.state in LIVE for task in await self._queue().get(which))
+        return any(task.state in LIVE for task in await self._queue().get(_ids(which)))
 
-    async def _tasks(self, which: TaskQuery | Sequence[str], known: Mapping[str, Task]) -> builtins.list[Task]:
+    async def _tasks(self, which: TaskQuery | str | Sequence[str], known: Mapping[str, Task]) -> builtins.list[Task]:
         if not isinstance(which, TaskQuery):
-            return await self._queue().get(which)
+            return await self._queue().get(_ids(which))
         page = await self._queue().find(which, limit=1000)
         listed = {task.id for task in page.items}
         left = [id for id, task in known.items() if task.state in LIVE and id not in listed]  # no longer matching
         return [*page.items, *(await self._queue().get(left) if left else [])]
+
+
+def _ids(which: str | Sequence[str]) -> Sequence[str]:
+    """A single id counts as a list of one."""
+    return [which] if isinstance(which, str) else which

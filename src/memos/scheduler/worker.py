@@ -14,9 +14,10 @@ from collections.abc import Mapping, Sequence
 
 import structlog
 
-from memos.errors import AccessDenied, InvalidInput, LeaseLost, MemosError, NotFound
+from memos.errors import AccessDenied, InvalidInput, LeaseLost, MemosError, NotFound, StorageError, Unavailable
 from memos.scheduler.job import Done, Handler, Job, Middleware, wrapped
 from memos.scheduler.kinds import plan_of
+from memos.scheduler.middleware import named
 from memos.storage.tasks import Lease, Outcome, Task, TaskQueue, Verdict
 
 log = structlog.get_logger(__name__)
@@ -25,6 +26,7 @@ LEASE_SECONDS = 30.0
 IDLE_SECONDS = 5.0
 BACKOFF_BASE, BACKOFF_CAP = 1.0, 300.0
 QUEUE_PAUSE, QUEUE_PAUSE_CAP = 0.5, 15.0
+SETTLE_PAUSES = (0.1, 0.5, 2.0)  # seconds between the tries to settle, well within a lease
 HOPELESS = (InvalidInput, NotFound, AccessDenied)  # trying again changes nothing
 
 
@@ -92,9 +94,9 @@ class Worker:
             except LeaseLost:
                 log.warning("lease_lost", worker=self.name)
             except (
-                MemosError
+                Exception
             ) as e:  # the queue cannot be reached or written; what is leased comes back when its lease ends
-                log.error("queue_failed", error=e.code, pause=pause)
+                log.error("queue_failed", error=named(e), pause=pause)
                 await self._unless_stopped(asyncio.sleep(pause))
                 pause = min(pause * 2, QUEUE_PAUSE_CAP)
 
@@ -128,7 +130,22 @@ class Worker:
             raise
         finally:
             self.running -= 1
-        await self._queue.settle(heart.lease, outcomes)
+        await self._settle(heart.lease, outcomes)
+
+    async def _settle(self, lease: Lease, outcomes: list[Outcome]) -> None:
+        """Say what became of the tasks; a queue that fails is asked again, since otherwise the work is done again."""
+        for pause in (*SETTLE_PAUSES, None):
+            try:
+                return await self._queue.settle(lease, outcomes)
+            except InvalidInput as e:  # a result that cannot be kept
+                dead = [Outcome(task.id, Verdict.DEAD, error=f"{e.code}: {e}") for task in lease.tasks]
+                return await self._queue.settle(lease, [end for end in dead if end.id in {o.id for o in outcomes}])
+            except (StorageError, Unavailable) as e:
+                if pause is None or self._stopping.is_set():
+                    raise
+                log.warning("settle_failed", error=e.code, pause=pause)
+                await asyncio.sleep(pause)
+        return None
 
     async def _run(self, heart: _Heart, tasks: tuple[Task, ...]) -> list[Outcome]:
         handler = self._handlers[tasks[0].kind]
@@ -140,7 +157,13 @@ class Worker:
             done = await handler(Job(tasks, progress))
         except LeaseLost:
             raise
-        except Exception as e:  # whatever it is, it is kept with the task and tried again
+        except asyncio.CancelledError as e:
+            if _is_cancelled():
+                raise
+            done = Done(failed={task.id: e for task in tasks})
+        except KeyboardInterrupt:
+            raise
+        except BaseException as e:  # whatever it is (a SystemExit too), it is kept with the task and tried again
             done = Done(failed={task.id: e for task in tasks})
         return [_outcome(task, done) for task in tasks]
 
@@ -173,6 +196,12 @@ class _Heart:
             raise
         except MemosError as e:  # two more beats before the lease ends
             log.warning("lease_not_extended", error=e.code)
+
+
+def _is_cancelled() -> bool:
+    """Whether the running task was cancelled, and not only something that it waited for."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
 
 
 def _outcome(task: Task, done: Done) -> Outcome:

@@ -28,7 +28,7 @@ class Authenticated:
         counted = scope["path"] not in UNCOUNTED
         try:
             try:
-                caller: Caller | None = await self._caller(scope)
+                caller: Caller | None = await identified(self._memos, self._options, scope)
             except (Unauthorized, InvalidInput):
                 if counted:
                     self._rate.take(scope, address)
@@ -43,14 +43,16 @@ class Authenticated:
             return await answer(scope, receive, send, refusal(error))
         return await self._app(scope, receive, send)
 
-    async def _caller(self, scope: Scope) -> Caller:
-        if not await needs_keys(self._memos, self._options):
-            return OPEN
-        sent = header(scope, b"authorization")
-        if not sent:
-            raise Unauthorized(NEEDED)
-        key = await self._memos.accounts.check_key(secret_of(sent))
-        return Caller(key.user, widened(key.scopes), key.id)
+
+async def identified(memos: AsyncMemOS, options: ServerOptions, scope: Scope) -> Caller:
+    """The caller of a request as of now, for long answers to ask again. Raises Unauthorized, InvalidInput for another scheme."""
+    if not await needs_keys(memos, options):
+        return OPEN
+    sent = header(scope, b"authorization")
+    if not sent:
+        raise Unauthorized(NEEDED)
+    key = await memos.accounts.check_key(secret_of(sent))
+    return Caller(key.user, widened(key.scopes), key.id)
 
 
 async def needs_keys(memos: AsyncMemOS, options: ServerOptions) -> bool:

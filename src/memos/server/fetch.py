@@ -33,6 +33,9 @@ _TYPES = (  # what a document can be; the rest is refused before it is read
     *("text/", "application/json", "application/x-ndjson", "application/xhtml+xml", "application/pdf"),
     *("application/vnd.openxmlformats-officedocument.wordprocessingml", "application/octet-stream"),
 )
+_NOT_PUBLIC = tuple(  # that the library takes for global: site-local, protocol assignments, former relays
+    map(ipaddress.ip_network, ("fec0::/10", "192.0.0.0/24", "192.88.99.0/24"))
+)
 _NAT64 = (ipaddress.ip_network("64:ff9b::/96"), ipaddress.ip_network("64:ff9b:1::/48"))
 _OFF = (
     "this server does not fetch URLs; send the file itself, in base64 or as a form "
@@ -74,6 +77,7 @@ def is_public(address: Address) -> bool:
         or address.is_unspecified
         or address.is_loopback
         or address.is_link_local
+        or any(address in net for net in _NOT_PUBLIC if net.version == address.version)
     )
 
 

@@ -103,7 +103,7 @@ def _check_type(scope: Scope) -> None:
     if header(scope, b"content-length") in (None, "0") and header(scope, b"transfer-encoding") is None:
         return
     kind = (header(scope, b"content-type") or "").partition(";")[0].strip().lower()
-    if kind in _SIMPLE_TYPES:
+    if kind in _SIMPLE_TYPES or "," in kind:  # the comma: several headers, of which readers may take another one
         raise Refused(415, "not_json", f"send the header 'Content-Type: application/json'; got {kind or 'none'!r:.60}")
 
 

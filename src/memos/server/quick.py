@@ -13,11 +13,12 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 from fastapi.params import Depends, Header
 from fastapi.routing import APIRoute
 from pydantic import BaseModel, TypeAdapter, ValidationError
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
 Part = Callable[[Request], Any]
+_Plan = tuple[tuple[str, TypeAdapter[Any]], list[tuple[str, Part]], list[tuple[str, Part]]]
 
 
 class QuickRoute(APIRoute):
@@ -40,39 +41,44 @@ class _Quick:
         endpoint: Callable[..., Awaitable[Response]],
         body: tuple[str, TypeAdapter[Any]],
         parts: list[tuple[str, Part]],
+        asked: list[tuple[str, Part]],
         slow: Callable[[Scope, Receive, Send], Awaitable[None]],
     ) -> None:
         self._endpoint, self._slow = endpoint, slow
         self._body, self._adapter = body
-        self._parts = parts
+        self._parts, self._asked = parts, asked
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["query_string"]:
             return await self._slow(scope, receive, send)
         request = Request(scope, receive, send)
-        if not request.headers.get("content-type", "").startswith("application/json"):
+        if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
             return await self._slow(scope, receive, send)
-        raw = await request.body()
+        try:
+            raw = await request.body()
+        except ClientDisconnect:  # nobody is there to read an answer
+            return None
         try:
             given = {name: part(request) for name, part in self._parts}
             given[self._body] = self._adapter.validate_json(raw)
         except ValidationError:
             return await self._slow(scope, _again(raw, receive), send)
-        for name, value in given.items():
-            if inspect.isawaitable(value):
-                given[name] = await value
+        for name, dependency in self._asked:
+            value = dependency(request)
+            given[name] = await value if inspect.isawaitable(value) else value
         response = await self._endpoint(**given)
         await response(scope, receive, send)
         return None
 
 
-def _plan(endpoint: Callable[..., Any]) -> tuple[tuple[str, TypeAdapter[Any]], list[tuple[str, Part]]] | None:
-    """How each argument is had; None when FastAPI has to do it."""
+def _plan(endpoint: Callable[..., Any]) -> _Plan | None:
+    """How each argument is had: the body, what can be wrong, what is asked then; None when FastAPI has to do it."""
     hints = get_type_hints(endpoint, include_extras=True)
     if hints.pop("return", None) is not Response:
         return None
     body: tuple[str, TypeAdapter[Any]] | None = None
     parts: list[tuple[str, Part]] = []
+    asked: list[tuple[str, Part]] = []
     for name, hint in hints.items():
         kind, marks = (get_args(hint)[0], get_args(hint)[1:]) if get_origin(hint) is Annotated else (hint, ())
         depends = next((m for m in marks if isinstance(m, Depends)), None)
@@ -80,14 +86,14 @@ def _plan(endpoint: Callable[..., Any]) -> tuple[tuple[str, TypeAdapter[Any]], l
         if kind is Request:
             parts.append((name, lambda request: request))
         elif depends is not None and depends.dependency is not None and _of_request_alone(depends.dependency):
-            parts.append((name, depends.dependency))
+            asked.append((name, depends.dependency))
         elif header is not None:
             parts.append((name, _from_header(header.alias or name.replace("_", "-"), TypeAdapter(hint))))
         elif body is None and isinstance(kind, type) and issubclass(kind, BaseModel):
             body = name, TypeAdapter(kind)
         else:
             return None
-    return None if body is None else (body, parts)
+    return None if body is None else (body, parts, asked)
 
 
 def _of_request_alone(dependency: Callable[..., Any]) -> bool:

@@ -39,10 +39,10 @@ class NewTask:
     """Work to be done. `lane`: order is kept within it. `cube`: the cube's name, None for work on none.
 
     `key`: enqueued once per kind and key, as long as the first one is kept. `merge`: not enqueued while a task of the same kind,
-    lane and payload waits (among the last 100 of them). `admitted`: enqueued whatever waits: for what is bounded otherwise, or
-    belongs to something that is stored already. `caller_id`: the caller's own `task_id`; several tasks may share it. `priority`: higher first, between
-    lanes. `delay`: seconds before it may start. `durable`: on disk when `enqueue` returns (without it a power cut, but no
-    crash, may lose the task; right where a mark in the cube says the same).
+    lane and payload waits (among the last 100 of them). `admitted`: enqueued whatever waits already: for what is bounded
+    otherwise, or belongs to something that is stored. `caller_id`: the caller's own `task_id`; several tasks may share it.
+    `priority`: higher first, between lanes. `delay`: seconds before it may start. `durable`: on disk when `enqueue` returns
+    (without it a power cut, but no crash, may lose the task; right where a mark in the cube says the same).
     """
 
     kind: str
@@ -52,12 +52,12 @@ class NewTask:
     payload: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
     key: str | None = None
     merge: bool = False
-    admitted: bool = False
     caller_id: str | None = None
     priority: int = 0
     delay: float = 0.0
     max_attempts: int = MAX_ATTEMPTS
     durable: bool = False
+    admitted: bool = False
     id: str = field(default_factory=new_id)
 
 

@@ -166,8 +166,14 @@ def test_a_download_or_upload_that_breaks_off_leaves_no_file(serve: Starter, tmp
     there.mkdir()
     live = serve(TMPDIR=str(there))
     with live.client() as client:
-        noise = [os.urandom(90_000).hex() for _ in range(30)]
-        client.post("/v1/memories", json={"messages": noise, "user": "ada", "derive": False}).raise_for_status()
+        for number in range(3):  # in `info`, which nobody analyses
+            body = {
+                "messages": f"note {number}",
+                "user": "ada",
+                "derive": False,
+                "info": {"x": os.urandom(900_000).hex()},
+            }
+            client.post("/v1/memories", json=body).raise_for_status()
         for _ in range(3):
             with client.stream("GET", "/v1/cubes/ada/archive?user=ada") as answer:
                 next(answer.iter_raw(1_000))
@@ -185,3 +191,35 @@ def test_a_download_or_upload_that_breaks_off_leaves_no_file(serve: Starter, tmp
         assert list(there.iterdir()) == []
         assert client.get("/v1/cubes/new?user=ada").status_code == 404
     assert not [line for line in live.log if "request_broke" in line]
+
+
+async def test_a_cube_of_others_is_refused_in_the_words_for_one_that_does_not_exist(
+    app_client: httpx2.AsyncClient, memos: AsyncMemOS
+) -> None:
+    await memos.create_cube("hers", user="ada")
+    for method, path, body in (
+        ("GET", "/v1/cubes/{}", None),
+        ("POST", "/v1/memories/list", {"user": "bob"}),
+        ("POST", "/v1/memories", {"user": "bob", "messages": "I like tea."}),
+    ):
+        told = []
+        for name in ("hers", "none"):
+            more = None if body is None else {**body, "cube": name}
+            answer = await app_client.request(method, path.format(name), json=more, params={"user": "bob"})
+            told.append((answer.status_code, answer.json()["error"]["message"].replace(name, "NAME")))
+        assert told[0] == told[1]
+        assert told[0][0] == 404
+
+
+async def test_an_imported_copy_does_not_stand_before_the_memories_it_is_one_of(
+    app_client: httpx2.AsyncClient, memos: AsyncMemOS
+) -> None:
+    [id] = (await memos.add("I like tea.", user="zoe")).ids
+    archive = (await app_client.get("/v1/cubes/zoe/archive?user=zoe")).content
+    copied = await app_client.put("/v1/cubes/a-copy/archive?user=bob", content=archive, headers=BINARY)
+    assert copied.status_code == 201
+    await memos.update(id, text="I like poison.", user="bob", cube="a-copy")
+    assert await memos.locate([id]) == {id: "zoe"}
+    assert (await app_client.get(f"/product/get_memory/{id}")).json()["data"]["memory"] == "I like tea."
+    assert (await app_client.post("/product/delete_memory", json={"memory_ids": [id]})).status_code == 200
+    assert await memos.locate([id]) == {id: "a-copy"}

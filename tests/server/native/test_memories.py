@@ -328,3 +328,16 @@ async def test_of_changes_to_one_version_at_the_same_time_one_is_made(app_client
     )
     assert sorted(a.status_code for a in answers) == [200] + [412] * 7
     assert (await app_client.get(f"/v1/memories/{id}")).json()["version"] == 2
+
+
+async def test_a_change_and_a_deletion_of_one_version_at_the_same_time_never_both_succeed(
+    app_client: httpx2.AsyncClient,
+) -> None:
+    for n in range(10):
+        [id] = await keep(app_client, f"I like tea number {n}.")
+        first = {"If-Match": '"1"'}
+        change, deletion = await asyncio.gather(
+            app_client.patch(f"/v1/memories/{id}", json={"text": "I like coffee."}, headers=first),
+            app_client.delete(f"/v1/memories/{id}", headers=first),
+        )
+        assert (change.status_code, deletion.status_code) in ((200, 412), (404, 200))

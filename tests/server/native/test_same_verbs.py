@@ -17,10 +17,10 @@ from memos.server.native import models
 @pytest.mark.parametrize(
     ("model", "verb", "named"),
     [
-        (models.Add, AsyncMemOS.add, {}),
+        (models.Add, AsyncMemOS.add, {"retry_key": None}),  # a header
         (models.Search, AsyncMemOS.search, {"recipe": None}),
         (models.Explain, AsyncMemOS.explain, {}),
-        (models.Delete, AsyncMemOS.delete, {}),
+        (models.Delete, AsyncMemOS.delete, {"if_version": None}),  # by `If-Match`
         (models.Patch, AsyncMemOS.update, {"id": None, "if_version": None}),
         (models.Listing, AsyncMemOS.list, {"newest_first": "order"}),
         (models.Counting, AsyncMemOS.count, {}),

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 
 import httpx2
+import pytest
+from fastapi import FastAPI
+from serving import in_process
 
 from memos import AsyncMemOS
+from memos.storage.tasks import NewTask
 
 NOBODY = "00000000-0000-7000-8000-000000000000"
 
@@ -108,3 +113,34 @@ async def test_tasks_go_on_page_by_page(app_client: httpx2.AsyncClient) -> None:
     assert set(tasks) <= set(seen)
     assert len(seen) == len(set(seen))
     assert (await app_client.get("/v1/tasks?cursor=nonsense")).status_code == 400
+
+
+@pytest.mark.parametrize("lost", ["grant", "key", "user"])
+async def test_a_stream_tells_nothing_more_when_the_right_to_it_is_gone(
+    app: FastAPI, memos: AsyncMemOS, lost: str
+) -> None:
+    await memos.create_cube("team", user="ada")
+    await memos.share("team", "bob", "read", user="ada")
+    key, secret = await memos.accounts.create_key("bob")
+    queue = memos._parts().queue
+    first = (await queue.enqueue([NewTask("organize", "ada", "one", "team")]))[0].id  # nothing works on these
+    seen: list[str] = []
+
+    async def follow() -> None:
+        path = "/v1/tasks/events?cube=team"
+        async with in_process(app, headers={"Authorization": f"Bearer {secret}"}) as client:
+            async with client.stream("GET", path) as stream:  # noqa: SIM117
+                async for line in stream.aiter_lines():
+                    seen.extend([json.loads(line[6:])["id"]] if line.startswith("data: ") else [])
+
+    reading = asyncio.create_task(follow())
+    await asyncio.sleep(0.3)
+    if lost == "grant":
+        await memos.share("team", "bob", None, user="ada")
+    elif lost == "key":
+        await memos.accounts.revoke_key(key.id)
+    else:
+        await memos.accounts.set_active("bob", False)
+    await queue.enqueue([NewTask("organize", "ada", "two", "team", caller_id="afterwards")])
+    await asyncio.wait_for(reading, 10)
+    assert set(seen) <= {first}

@@ -312,3 +312,17 @@ class TestUrls:
         two = [{"url": "http://127.0.0.1:1/x.txt"}, {"name": "a.txt", "content": b64("Good.")}]
         rows = await cloud.ok("add/knowledgebase-file", knowledgebase_id=base, file=two)
         assert [row["status"] for row in rows] == ["failed", "completed"]
+
+
+async def test_ids_are_the_same_in_capitals(cloud: Cloud) -> None:
+    base = await new_base(cloud)
+    id = (await add(cloud, base, "The crane lifts crates."))["id"]
+    for ids in ([id.upper()], [id, id.upper()]):
+        found = await cloud.ok("get/knowledgebase-file", file_ids=ids)
+        assert [file["id"] for file in found["file_detail_list"]] == [id]
+    await cloud.ok("delete/knowledgebase-file", file_ids=[id.upper(), id])
+    assert (await cloud.ok("get/knowledgebase-file", knowledgebase_id=base))["total"] == 0
+    await cloud.add("I like tea.", user_id="ada")
+    kept = (await cloud.ok("get/memory", user_id="ada"))["memory_detail_list"][0]["id"]
+    assert (await cloud.ok("update/memory", memory_id=kept.upper(), title="Tea"))["id"] == kept
+    assert (await cloud.ok("delete/memory", memory_ids=[kept.upper(), kept]))["success"]

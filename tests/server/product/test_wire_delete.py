@@ -173,3 +173,12 @@ async def test_what_was_not_digested_when_it_was_taken_is_digested_when_it_is_ba
 async def test_records_of_a_cube_that_is_not_there(app_client: Client) -> None:
     await post(app_client, "/delete_memory_by_record_id", {"mem_cube_id": "nowhere", "record_id": "r"}, 404)
     await post(app_client, "/recover_memory_by_record_id", {"mem_cube_id": "nowhere", "delete_record_id": "r"}, 404)
+
+
+async def test_ids_are_the_same_in_capitals(app_client: Client, memos: AsyncMemOS) -> None:
+    [id] = (await memos.add("I like tea.", user="u")).ids
+    both = [id.upper(), id]
+    homes = await app_client.post("/product/get_user_names_by_memory_ids", json={"memory_ids": both})
+    assert homes.json()["data"] == dict.fromkeys(both, "u")
+    gone = await app_client.post("/product/delete_memory", json={"memory_ids": both})
+    assert gone.json()["data"] == {"status": "success", "deleted": 1, "restored": []}

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import time
 from typing import Any
 
 import httpx2
 import pytest
+from fastapi import FastAPI
+from serving import in_process
 from test_wire_add import idle, post
 
 from memos import AsyncMemOS
@@ -129,3 +132,36 @@ class TestWithWorkers:
         await idle(app_client, "u")
         status = await app_client.get(f"/product/scheduler/status?user_id=u&task_id={answer['task_id']}")
         assert status.json()["data"] == [{"task_id": answer["task_id"], "status": "completed"}]
+
+
+async def test_the_stream_ends_with_an_error_when_the_right_to_the_cube_is_gone(
+    app: FastAPI, memos: AsyncMemOS
+) -> None:
+    await memos.create_cube("team", user="ada")
+    await memos.share("team", "bob", "read", user="ada")
+    _, secret = await memos.accounts.create_key("bob")
+    await waiting(memos, user="ada", cube="team")
+
+    async def follow() -> str:
+        async with in_process(app, headers={"Authorization": f"Bearer {secret}"}) as client:
+            path = "/product/scheduler/wait/stream?user_name=team&timeout_seconds=30&poll_interval=0.1"
+            return (await client.get(path)).text
+
+    reading = asyncio.create_task(follow())
+    await asyncio.sleep(0.3)
+    await memos.share("team", "bob", None, user="ada")
+    told = frames(await asyncio.wait_for(reading, 10))
+    assert [frame["status"] for frame in told[:-1]] == ["running"] * (len(told) - 1)
+    assert (told[-1]["status"], told[-1]["exception"]) == ("error", "not_found")
+
+
+async def test_the_stream_counts_among_the_streams_and_ends_when_the_server_does(
+    app: FastAPI, app_client: Client, memos: AsyncMemOS
+) -> None:
+    await waiting(memos)
+    path = "/product/scheduler/wait/stream?user_name=u&timeout_seconds=30"
+    reading = asyncio.create_task(app_client.get(path))
+    await asyncio.sleep(0.3)
+    assert "memos_http_streams 1.0" in (await app_client.get("/metrics")).text
+    app.state.frame.streams.stop()
+    assert [frame["status"] for frame in frames((await asyncio.wait_for(reading, 5)).text)] == ["running"]

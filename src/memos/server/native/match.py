@@ -11,7 +11,6 @@ from pydantic import WithJsonSchema
 from memos.errors import InvalidInput
 from memos.memory.model import Memory
 from memos.server.errors import Refused
-from memos.system import AsyncMemOS
 
 IfMatch = Annotated[
     str | None,
@@ -34,15 +33,6 @@ def version_of(if_match: str | None) -> int | None:
     if found is None:
         raise InvalidInput(f'If-Match is the ETag of the memory, such as "3", got {if_match!r:.40}')
     return int(found[1])
-
-
-async def checked_version(memos: AsyncMemOS, user: str, cube: str | None, id: str, if_match: str | None) -> None:
-    """Raise Refused (412) when the memory has another version than asked for."""
-    wanted = version_of(if_match)
-    if wanted is not None:
-        there = (await memos.get(id, user=user, cube=cube)).version
-        if there != wanted:
-            raise failed(f"memory {id} is at version {there}, not {wanted}; read it again and retry")
 
 
 def failed(why: object) -> Refused:

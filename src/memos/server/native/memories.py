@@ -16,7 +16,7 @@ from memos.server.limits import check_messages
 from memos.server.native import fields
 from memos.server.native.answers import Count, Got, Links, Memories, Versions, reply
 from memos.server.native.fields import AsOfQuery, CursorQuery, KindsQuery, KnownAtQuery, Name, PathId
-from memos.server.native.match import IfMatch, checked_version, etag, failed, version_of
+from memos.server.native.match import IfMatch, etag, failed, version_of
 from memos.server.native.models import Add, Counting, Delete, Get, Listing, Patch, Undo
 from memos.server.native.problems import asks, reads, writes
 from memos.server.native.scope import WhoseDep, WhoseTooDep, home_of, home_of_all
@@ -30,11 +30,21 @@ ETAG: dict[str, Any] = {
 IdempotencyKey = Annotated[Name | None, Header(description="The same as `idempotency_key` of the body.")]
 
 
+RetryKey = Annotated[
+    Name | None, Header(description="One for each call, and the same when the call is repeated after a lost answer.")
+]
+
+
 @router.post(
     "", operation_id="add_memories", summary="Keep what happened", response_model=AddResult, responses=writes()
 )
 async def add(
-    request: Request, memos: Core, whose: WhoseTooDep, body: Add, idempotency_key: IdempotencyKey = None
+    request: Request,
+    memos: Core,
+    whose: WhoseTooDep,
+    body: Add,
+    idempotency_key: IdempotencyKey = None,
+    retry_key: RetryKey = None,
 ) -> Response:
     """Stores a text, a chat message or a list of them, and answers once they are on disk and can be found.
 
@@ -55,6 +65,7 @@ async def add(
         tags=body.tags,
         info=body.info,
         idempotency_key=body.idempotency_key or idempotency_key,
+        retry_key=retry_key,
         derive=body.derive,
         wait=body.wait,
         task_id=body.task_id,
@@ -254,8 +265,13 @@ async def delete(
     """Deletes one memory, and what is derived from nothing else."""
     place = whose.place(need=WRITE)
     cube = await home_of(memos, place, str(id))
-    await checked_version(memos, place.user, cube, str(id), if_match)
-    done = await memos.delete(str(id), hard=hard, dry_run=dry_run, vacuum=vacuum, user=place.user, cube=cube)
+    wanted = version_of(if_match)
+    try:
+        done = await memos.delete(
+            str(id), hard=hard, dry_run=dry_run, vacuum=vacuum, user=place.user, cube=cube, if_version=wanted
+        )
+    except Conflict as e:
+        raise (failed(e) if wanted is not None else e) from e
     return reply(done)
 
 

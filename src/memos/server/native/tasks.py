@@ -4,14 +4,16 @@ she may read.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import contextlib
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
 from pydantic import Field
 
-from memos.errors import AccessDenied, Conflict, NotFound
+from memos.errors import AccessDenied, Conflict, MemosError, NotFound
 from memos.server.app import Core
+from memos.server.auth import identified
 from memos.server.caller import ADMIN, READ, WRITE, CallerDep
 from memos.server.frame import frame_of
 from memos.server.native import fields
@@ -119,8 +121,12 @@ async def follow(
     everyone: Everyone = False,
 ) -> Response:
     """A stream of the tasks that wait or are worked on, as they change. Ends when all of them are finished."""
-    query = await _visible(memos, whose, task_id, kind, sorted(LIVE), everyone=everyone)
-    return frame_of(request).streams.reply(_written(memos.tasks.follow(query)))
+
+    async def visible() -> TaskQuery:
+        return await _visible(memos, whose, task_id, kind, sorted(LIVE), everyone=everyone)
+
+    tasks = memos.tasks.follow(await visible())
+    return frame_of(request).streams.reply(_written(tasks, request, memos, visible))
 
 
 @router.post(
@@ -169,8 +175,12 @@ async def wait(
 )
 async def follow_one(request: Request, memos: Core, acting: ActingDep, id: PathId) -> Response:
     """A stream of the task as it changes, beginning with how it is. Ends when it is finished."""
-    await _task(memos, acting, str(id))
-    return frame_of(request).streams.reply(_written(memos.tasks.follow([str(id)])))
+
+    async def visible() -> Task:
+        return await _task(memos, acting, str(id))
+
+    await visible()
+    return frame_of(request).streams.reply(_written(memos.tasks.follow([str(id)]), request, memos, visible))
 
 
 @router.post(
@@ -237,6 +247,15 @@ async def _task(memos: AsyncMemOS, acting: ActingDep, id: str, need: str = READ)
     raise NotFound(f"task {id} does not exist; finished tasks are kept for seven days")
 
 
-async def _written(tasks: AsyncIterator[Task]) -> AsyncIterator[str]:
-    async for task in tasks:
-        yield to_json(task).decode()
+async def _written(
+    tasks: AsyncGenerator[Task, None], request: Request, memos: AsyncMemOS, visible: Callable[[], Awaitable[object]]
+) -> AsyncIterator[str]:
+    """The tasks as JSON, as long as the key works and the caller may see them: rights can be taken away meanwhile."""
+    async with contextlib.aclosing(tasks):
+        async for task in tasks:
+            try:
+                await identified(memos, frame_of(request).options, request.scope)
+                await visible()
+            except MemosError:
+                return
+            yield to_json(task).decode()

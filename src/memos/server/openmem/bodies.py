@@ -6,11 +6,13 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictStr, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictBool, StrictStr, model_validator
 
 Id = Annotated[str, Field(strict=True, min_length=1, max_length=100)]
 Text = Annotated[str, Field(strict=True)]
 Ids = list[Id]
+MemoryId = Annotated[Id, AfterValidator(str.lower)]  # of a memory or a file: capitals are no other id
+MemoryIds = list[MemoryId]
 Count = Annotated[int, Field(ge=0, le=1000)]
 Some = Annotated[int, Field(ge=1, le=50)]
 Info = dict[str, Any]
@@ -94,7 +96,7 @@ class GetMemoriesBody(Body):
 class UpdateBody(Body):
     """POST update/memory."""
 
-    memory_id: Id
+    memory_id: MemoryId
     content: Text | None = None
     title: Text | None = None
     status: Text | None = None
@@ -103,7 +105,7 @@ class UpdateBody(Body):
 class DeleteBody(Body):
     """POST delete/memory."""
 
-    memory_ids: Ids | None = None
+    memory_ids: MemoryIds | None = None
     user_id: Id | None = None
     user_ids: Ids | None = None
     agent_id: Id | None = None
@@ -208,14 +210,14 @@ class AddFilesBody(Body):
 class DeleteFilesBody(Body):
     """POST delete/knowledgebase-file."""
 
-    file_ids: Annotated[Ids, Field(min_length=1, max_length=1000)]
+    file_ids: Annotated[MemoryIds, Field(min_length=1, max_length=1000)]
     knowledgebase_id: Id | None = None
 
 
 class GetFilesBody(Body):
     """POST get/knowledgebase-file."""
 
-    file_ids: Ids | None = None
+    file_ids: MemoryIds | None = None
     knowledgebase_id: Id | None = None
     type: Text | None = None
     page: Annotated[int, Field(ge=1, le=1_000_000)] = 1

@@ -112,7 +112,7 @@ async def _by_ids(core: AsyncMemOS, caller: Caller, body: DeleteBody, ids: Seque
         await access.check_write(core, user, cube)
     done = []
     for cube, user in users.items():
-        mine = [id.lower() for id, home in homes.items() if home == cube]
+        mine = list(dict.fromkeys(id.lower() for id, home in homes.items() if home == cube))
         done.append(await core.delete(mine, user=user, cube=cube))
     return _reply(done, missing)
 

@@ -6,6 +6,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Body, Query
 from pydantic import StrictStr
+from starlette.requests import Request
 from starlette.responses import Response
 
 from memos.server.app import Core
@@ -140,10 +141,15 @@ async def scheduler_wait(
 
 @router.get("/scheduler/wait/stream", response_class=Response, responses=STREAM)
 async def scheduler_wait_stream(
-    core: Core, caller: CallerDep, user_name: Named, timeout_seconds: float = 120.0, poll_interval: float = 0.5
+    request: Request,
+    core: Core,
+    caller: CallerDep,
+    user_name: Named,
+    timeout_seconds: float = 120.0,
+    poll_interval: float = 0.5,
 ) -> Response:
     """Follow a user's work until it is done."""
-    return await scheduler.wait_stream(core, caller, user_name, timeout_seconds, poll_interval)
+    return await scheduler.wait_stream(core, request, caller, user_name, timeout_seconds, poll_interval)
 
 
 @router.post("/chat/complete")

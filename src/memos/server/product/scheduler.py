@@ -7,22 +7,24 @@ import os
 import socket
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from typing import Any
 
-from starlette.responses import Response, StreamingResponse
+from starlette.requests import Request
+from starlette.responses import Response
 
 from memos.errors import InvalidInput, MemosError, NotFound
+from memos.server.auth import identified
 from memos.server.caller import READ, Caller
+from memos.server.frame import frame_of
 from memos.server.product import wording
 from memos.server.product.replies import ok
-from memos.server.replies import json_reply, to_json
+from memos.server.replies import json_reply
 from memos.storage.tasks import LIVE, Task, TaskQuery, TaskState
 from memos.system import AsyncMemOS
 
 SHOWN = 1_000  # tasks of one answer
 MAX_WAIT, LEAST_POLL = 3600.0, 0.05
-SSE_HEADERS = {"Cache-Control": "no-cache", "Connection": "keep-alive", "X-Accel-Buffering": "no"}
 
 
 async def all_status(core: AsyncMemOS, caller: Caller) -> Response:
@@ -79,7 +81,7 @@ async def wait(
     running = await _running(core, queries)
     while running and (left := start + timeout_seconds - time.monotonic()) > 0:
         await asyncio.sleep(min(max(poll_interval, LEAST_POLL), left))
-        running = await _running(core, queries)
+        running = await _running(core, await _meant(core, caller, user_name, timeout_seconds, poll_interval))
     data = {
         "running_tasks": running,
         "waited_seconds": round(time.monotonic() - start, 2),
@@ -90,35 +92,36 @@ async def wait(
 
 
 async def wait_stream(
-    core: AsyncMemOS, caller: Caller, user_name: str, timeout_seconds: float, poll_interval: float
+    core: AsyncMemOS, request: Request, caller: Caller, user_name: str, timeout_seconds: float, poll_interval: float
 ) -> Response:
     """The same as events: how many tasks are left, again and again, until there are none or the time is over."""
-    queries = await _meant(core, caller, user_name, timeout_seconds, poll_interval)
-    frames = _frames(core, queries, user_name, timeout_seconds, max(poll_interval, LEAST_POLL))
-    return StreamingResponse(frames, media_type="text/event-stream", headers=SSE_HEADERS)
+    frame = frame_of(request)
+
+    async def meant() -> list[TaskQuery]:  # asked each time: rights can be taken away meanwhile
+        now = await identified(core, frame.options, request.scope)
+        return await _meant(core, now, user_name, timeout_seconds, poll_interval)
+
+    await _meant(core, caller, user_name, timeout_seconds, poll_interval)
+    return frame.streams.reply(_frames(core, meant, user_name, timeout_seconds, max(poll_interval, LEAST_POLL)))
 
 
 async def _frames(
-    core: AsyncMemOS, queries: Sequence[TaskQuery], name: str, seconds: float, pause: float
-) -> AsyncIterator[bytes]:
+    core: AsyncMemOS, meant: Callable[[], Awaitable[list[TaskQuery]]], name: str, seconds: float, pause: float
+) -> AsyncIterator[Mapping[str, Any]]:
     start, instance = time.monotonic(), f"{socket.gethostname()}:{os.getpid()}"
     try:
         while True:
-            running, elapsed = await _running(core, queries), time.monotonic() - start
+            running, elapsed = await _running(core, await meant()), time.monotonic() - start
             frame = {"user_name": name, "active_tasks": running, "elapsed_seconds": round(elapsed, 2)}
             over = running > 0 and elapsed >= seconds
             state = "timeout" if over else "running" if running else "idle"
             frame |= {"status": state, "instance_id": instance}
-            yield _event(frame | ({"timed_out": over} if state != "running" else {}))
+            yield frame | ({"timed_out": over} if state != "running" else {})
             if state != "running":
                 return
             await asyncio.sleep(min(pause, max(0.0, seconds - elapsed)))
     except MemosError as error:  # the status line is sent already: an error is an event
-        yield _event({"status": "error", "detail": "stream_failed", "exception": error.code, "user_name": name})
-
-
-def _event(frame: Mapping[str, Any]) -> bytes:
-    return b"data: " + to_json(frame) + b"\n\n"
+        yield {"status": "error", "detail": "stream_failed", "exception": error.code, "user_name": name}
 
 
 async def _meant(core: AsyncMemOS, caller: Caller, name: str, seconds: float, pause: float) -> list[TaskQuery]:

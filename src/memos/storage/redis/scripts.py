@@ -8,7 +8,8 @@ from __future__ import annotations
 from memos.storage.redis.scripts_base import whole
 from memos.storage.tasks import MERGE_AMONG
 
-ENQUEUE = whole("""
+ENQUEUE = whole(
+    """
 -- now, per_user, total, tasks in JSON -> {false, tasks in JSON} or {'user' or 'total', how many are live}
 local answers, new, made, more, asking = {}, {}, {}, {}, 0
 local by_key, by_lane, kinds = {}, {}, {}
@@ -74,7 +75,8 @@ close()
 local tasks = {}
 for i, id in ipairs(answers) do tasks[i] = row(made[id] or load(id, ALL)) end
 return {false, as_json(tasks)}
-""".replace("%AMONG%", str(MERGE_AMONG)))
+""".replace("%AMONG%", str(MERGE_AMONG))
+)
 
 LEASE = whole("""
 -- now, token, worker, limit, seconds in us, kinds -> {lane, until, tasks in JSON} or {false, last wake, none}

@@ -24,6 +24,7 @@ from memos.errors import (
     StorageFull,
     StorageReadOnly,
 )
+from memos.storage.files import none_left
 from memos.storage.ports import Durability
 from memos.storage.sqlite.forks import gate
 from memos.storage.sqlite.schema import Migration
@@ -33,6 +34,8 @@ BUSY_TIMEOUT_MS = 10_000
 FileId = tuple[int, int]  # device and inode
 _LITTLE = 64 << 10
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+_CROWDED = frozenset({errno.EMFILE, errno.ENFILE})
+_TOO_MANY = "this process has too many files open: raise the limit (`ulimit -n 65536`) or lower `open_cubes`, then retry"
 _FORBIDDEN = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
 
 
@@ -54,6 +57,8 @@ def typed_errors(path: Path) -> Iterator[None]:
     except (apsw.BusyError, apsw.LockedError) as e:
         raise StorageBusy(f"{path} stayed locked by another process for {BUSY_TIMEOUT_MS / 1000:.0f} s; retry") from e
     except apsw.CantOpenError as e:
+        if none_left():
+            raise StorageError(_TOO_MANY) from e
         raise StorageError(f"{path} cannot be opened: {e}; check that the folder exists and may be used") from e
     except apsw.IOError as e:
         if _no_room(path):
@@ -62,6 +67,8 @@ def typed_errors(path: Path) -> Iterator[None]:
     except apsw.Error as e:
         raise StorageError(f"{path} cannot be used: {type(e).__name__}: {e}; run `memos doctor`") from e
     except OSError as e:
+        if e.errno in _CROWDED:
+            raise StorageError(_TOO_MANY) from e
         if e.errno in _FULL:
             raise StorageFull(f"no space left for {path}: free disk space and retry") from e
         if e.errno in _FORBIDDEN:

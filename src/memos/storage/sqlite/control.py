@@ -34,10 +34,11 @@ class Control:
         self.path = folder / "control.db"
         with typed_errors(folder):
             folder.mkdir(parents=True, exist_ok=True)
-        self._lock, self._aside_lock = threading.Lock(), threading.Lock()
+        self._lock, self._aside_lock, self._change_lock = threading.Lock(), threading.Lock(), threading.Lock()
         self._durability: Durability = durability
         self._closed = False
         self._aside: apsw.Connection | None = None
+        self._changing: apsw.Connection | None = None
         with gate:
             self._db: apsw.Connection | None = connect(self.path, durability=durability)
             wait_in_turn(self._db)
@@ -47,12 +48,15 @@ class Control:
 
     def close(self) -> None:
         """Close the control file."""
-        with gate, self._aside_lock, self._lock:
+        with gate, self._aside_lock, self._change_lock, self._lock:
             self._closed = True
             self.let_go()
 
     def let_go(self) -> None:
         """Close the connections; the next call opens them again."""
+        if self._changing is not None:
+            self._changing.close()
+            self._changing = None
         if self._aside is not None:
             self._aside.close()
             self._aside = None
@@ -65,15 +69,16 @@ class Control:
         """The connection, for one caller at a time."""
         with gate, self._lock, typed_errors(self.path):
             if self._db is None:
-                self._check_open()
-                self._db = connect(self.path, durability=self._durability, create=False)
-                wait_in_turn(self._db)
+                self._db = self._connected()
             yield self._db
 
     @contextlib.contextmanager
     def change(self) -> Iterator[apsw.Connection]:
-        """One transaction on the control file."""
-        with self.use() as db:
+        """One transaction on the control file. Who only asks does not wait for its turn and for the disk."""
+        with gate, self._change_lock, typed_errors(self.path):
+            if self._changing is None:
+                self._changing = self._connected()
+            db = self._changing
             db.execute("BEGIN IMMEDIATE")
             try:
                 check_same(self.path, self._opened)
@@ -115,6 +120,12 @@ class Control:
         """Clear the log of what was deleted. (The pages are: `secure_delete` is on.)"""
         with self.use() as db:
             clear_log(db)
+
+    def _connected(self) -> apsw.Connection:
+        self._check_open()
+        db = connect(self.path, durability=self._durability, create=False)
+        wait_in_turn(db)
+        return db
 
     def _check_open(self) -> None:
         if self._closed:

@@ -124,10 +124,25 @@ class SqliteCube:
         self._check_writable()
         return self._writer.submit(fn, change)
 
-    async def purge(self, ids: Sequence[str], change: Change = Change(), *, vacuum: bool | None = None) -> Purged:
-        """Hard-delete and clear the disk of it: free pages, log and index. Large files are rewritten only when asked."""
+    async def purge(
+        self,
+        ids: Sequence[str],
+        change: Change = Change(),
+        *,
+        vacuum: bool | None = None,
+        check: Callable[[WriteTx], None] | None = None,
+    ) -> Purged:
+        """Hard-delete and clear the disk of it: free pages, log and index. Large files are rewritten only when asked.
+        `check` is called first, in the same change.
+        """
+
+        def delete(tx: WriteTx) -> Purged:
+            if check is not None:
+                check(tx)
+            return tx.purge(ids)
+
         self._check_writable()
-        report = await self.write(lambda tx: tx.purge(ids), change)
+        report = await self.write(delete, change)
         if not report.ids:
             return report
         return await self.erase(report, vacuum=vacuum)

@@ -34,9 +34,7 @@ from memos.storage.tasks import MERGE_AMONG, Lease, Limits, Outcome, Task, TaskQ
 RETRY_AFTER = 1.0
 BATCH = 2_000  # tasks that one transaction deletes, so that others are not held up
 _SERVED_FOR_US = 86_400_000_000
-_TWIN = (
-    "seq IN (SELECT seq FROM tasks WHERE state=0 AND kind=? AND lane=? ORDER BY enqueued_at DESC LIMIT ?) AND payload IS ?"
-)
+_TWIN = "seq IN (SELECT seq FROM tasks WHERE state=0 AND kind=? AND lane=? ORDER BY enqueued_at DESC LIMIT ?) AND payload IS ?"
 
 
 class QueueSession:
