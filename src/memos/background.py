@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Awaitable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from weakref import WeakValueDictionary
 
 import structlog
@@ -28,8 +28,7 @@ from memos.errors import (
 )
 from memos.memory.ids import is_id
 from memos.models.embed import Embedder
-from memos.models.factory import make_embedder
-from memos.organize.digest import MAX_ATTEMPTS, digest
+from memos.organize.digest import BATCH, MAX_ATTEMPTS, digest
 from memos.reading.read import read_trace
 from memos.scheduler.job import Done, Handler, Job
 from memos.scheduler.kinds import DIGEST, EMBED, SWEEP, plan_of
@@ -44,6 +43,7 @@ from memos.storage.tasks import LIVE, NewTask, Task, TaskQuery, TaskQueue, TaskS
 log = structlog.get_logger(__name__)
 
 EMBED_BATCH = 16
+DIGEST_SECONDS = 5.0  # how long one task reads what is marked before others of the cube have their turn
 EMBED_SECONDS = 5.0  # how long one embed task works before other cubes have their turn
 POLITE_SECONDS = 0.5  # how long a batch waits for searches to end
 CATCH_UP_SECONDS = 0.25  # how long a read waits for facts of what was added just before it
@@ -71,6 +71,7 @@ class Background:
         embedder: Embedder | None,
         spec: str,
         *,
+        former: Callable[[str], Embedder | None] = lambda _: None,
         slots: int = 2,
         enabled: bool = True,
     ) -> None:
@@ -79,6 +80,7 @@ class Background:
         self._locks: WeakValueDictionary[tuple[str, str], asyncio.Lock] = WeakValueDictionary()
         self._begun = asyncio.Event()  # set when the first sweep is enqueued
         self._former: dict[str, Embedder | None] = {}
+        self._make_former = former
         self._complete: set[str] = set()
         self._settled: set[str] = set()  # cubes whose vectors are of no other model, as far as this process knows
         self._greeted: set[str] = set()
@@ -158,23 +160,36 @@ class Background:
         """Digest what is marked for at most `seconds`; returns how many messages are still waiting."""
         if store.read_only:
             return 0
-        until = time.monotonic() + seconds
-        async with self._lock(DIGEST, store):
+        until, lock = time.monotonic() + seconds, self._lock(DIGEST, store)
+        try:
+            async with asyncio.timeout(seconds):
+                await lock.acquire()
+        except TimeoutError:  # others are at it: of many readers of a busy cube none waits for all the others
+            return await _marks(store)
+        try:
             while True:
                 done = await digest(store, read_trace)
                 if not done.more:
                     return 0
                 if time.monotonic() >= until:
-                    return (await store.stats()).pending.get(DIGEST, 0)
+                    return await _marks(store)
+        finally:
+            lock.release()
 
     async def finish(self, store: SqliteCube) -> None:
-        """Digest and embed everything that is marked. Raises ModelError when the embedder fails."""
+        """Digest and embed everything that is marked now, however much comes in meanwhile. Raises ModelError when the embedder
+        fails.
+        """
         if store.read_only:
             return
         async with self._lock(DIGEST, store):
-            while (await digest(store, read_trace)).more:
-                pass
-        await self._embed(store)
+            more = (await digest(store, read_trace)).more
+            left = await _marks(store) if more else 0
+            while more and left > 0:
+                more = (await digest(store, read_trace)).more
+                left -= BATCH
+        if self._embedder is not None:
+            await self._embed(store, most=await store.count_pending_vectors(self._embedder.model_id))
 
     @contextlib.contextmanager
     def searching(self) -> Iterator[None]:
@@ -203,7 +218,7 @@ class Background:
         if key not in self._former:
             self._former[key] = None
             with contextlib.suppress(MemosError):
-                self._former[key] = make_embedder(spec) if spec else None
+                self._former[key] = self._make_former(spec) if spec else None
         former = self._former[key]
         return former if former is not None and former.model_id == known.split("\n")[0] else self._embedder
 
@@ -223,9 +238,9 @@ class Background:
                 for task, named in wanted.items():
                     if bad := [id for id in named if id in left]:
                         failed[task] = DigestFailed(f"{len(bad)} of {len(named)} messages: {left[bad[0]]}")
-            if any(not named for named in wanted.values()):
-                while await self.catch_up(store, seconds=1.0):
-                    pass
+            if any(not named for named in wanted.values()) and await self.catch_up(store, DIGEST_SECONDS):
+                rest = _task(DIGEST, info.location, info.name, user=job.tasks[0].user, merge=True)
+                await self._queue.enqueue([rest])  # behind those who stand in line: in a flood it would never end
             if self._embedder is not None:
                 await self._queue.enqueue([_task(EMBED, info.location, info.name, user=job.tasks[0].user, merge=True)])
         return Done(failed=failed)
@@ -297,18 +312,19 @@ class Background:
             await self._queue.forget(task.cube)  # what another process enqueued while it was deleted
         return found if found is not None and task.lane.endswith(found.location) else None
 
-    async def _embed(self, store: SqliteCube, seconds: float | None = None) -> bool:
-        """Make the vectors that are missing, for at most so many seconds; whether any are left. Raises ModelError."""
+    async def _embed(self, store: SqliteCube, seconds: float | None = None, most: int | None = None) -> bool:
+        """Make the vectors that are missing, for at most so many seconds or texts; whether any are left. Raises ModelError."""
         if self._embedder is None:
             return False
         until = None if seconds is None else time.monotonic() + seconds
         async with self._lock(EMBED, store):
-            model = self._embedder.model_id
+            model, made = self._embedder.model_id, 0
             while batch := await store.pending_vectors(model, EMBED_BATCH):
-                if until is not None and time.monotonic() >= until:
+                if (until is not None and time.monotonic() >= until) or (most is not None and made >= max(most, 1)):
                     return True
                 await self._let_searches_pass()
                 vectors = await self._embedder.embed([p.text for p in batch], purpose="document")
+                made += len(batch)
                 items = [(p.text_id, vector) for p, vector in zip(batch, vectors, strict=True)]
                 await store.write(lambda tx, items=items: tx.put_vectors(model, items), Change(actor="embed"))  # type: ignore[misc]
             key = str(store.path)
@@ -383,6 +399,11 @@ def _task(
         caller_id=caller_id,
         priority=plan_of(kind).priority,
     )
+
+
+async def _marks(store: SqliteCube) -> int:
+    """How many messages of a cube are not digested."""
+    return (await store.stats()).pending.get(DIGEST, 0)
 
 
 def _wanted(tasks: Collection[Task]) -> tuple[dict[str, list[str]], dict[str, BaseException]]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from memos.errors import InvalidInput
 from memos.memory.number import whole
 from memos.memory.time import load_zone
+from memos.memory.url import without_password
 from memos.storage.ports import Durability
 
 if TYPE_CHECKING:
@@ -26,7 +27,8 @@ class Settings:
 
     `home`: folder of all data. `durability`: `full` (acknowledged = on disk, survives power loss) or `normal`
     (survives a crash of the process). `embedder`: `default`, `none`, or `provider:model`. `reranker`: `none`,
-    `cohere:MODEL` or `jina:MODEL`. `timezone`: of times given without one. `background`: digest and embed after `add`
+    `cohere:MODEL`, `jina:MODEL` or `tei`. `embedder_url`, `embedder_key`, `reranker_url`, `reranker_key`: the server of such a
+    model and the key for it; left empty, what the provider's own variables say (`models/address`). `timezone`: of times given without one. `background`: digest and embed after `add`
     without being asked. `open_cubes`: how many cubes stay open. `resident_mb`: memory that resident indexes may use before the
     least recently used one is dropped. `queue`: where background tasks wait: `sqlite` (in the data folder) or the URL of a Redis
     server. `workers`: background jobs at a time in this process; 0 leaves the work to other processes (`memos worker`).
@@ -36,12 +38,16 @@ class Settings:
     home: Path = Path("~/.memos")
     durability: Durability = "full"
     embedder: str = "default"
+    embedder_url: str = field(default="", metadata={"url": True})
+    embedder_key: str = field(default="", repr=False, metadata={"secret": True})
     reranker: str = "none"
+    reranker_url: str = field(default="", metadata={"url": True})
+    reranker_key: str = field(default="", repr=False, metadata={"secret": True})
     timezone: str = "UTC"
     background: bool = True
     open_cubes: int = 128
     resident_mb: int = 2048
-    queue: str = "sqlite"
+    queue: str = field(default="sqlite", metadata={"url": True})
     workers: int = 2
     tasks_per_user: int = 20_000
     tasks_total: int = 500_000
@@ -55,11 +61,17 @@ class Settings:
         for name in ("open_cubes", "resident_mb", "tasks_per_user", "tasks_total"):
             whole(getattr(self, name), name, most=1 << 31)
         whole(self.workers, "workers", least=0, most=64)
-        if self.queue != "sqlite" and not self.queue.startswith(("redis://", "rediss://", "unix://")):
-            raise InvalidInput(f"queue is 'sqlite' or a Redis URL such as redis://localhost:6379/0, got {self.queue!r}")
-        for name in ("embedder", "reranker", "timezone", "queue"):
+        for name in ("embedder", "reranker", "timezone", "queue", "embedder_url", "reranker_url"):
             if not isinstance(getattr(self, name), str):
                 raise InvalidInput(f"{name} is a text, got {getattr(self, name)!r:.60}")
+        for name in ("embedder_key", "reranker_key"):
+            if not isinstance(getattr(self, name), str):
+                raise InvalidInput(f"{name} is a text")
+        for name in ("embedder_url", "reranker_url"):
+            if getattr(self, name) and not getattr(self, name).startswith(("http://", "https://")):
+                raise InvalidInput(f"{name} must start with http:// or https://, got {getattr(self, name)!r:.120}")
+        if self.queue != "sqlite" and not self.queue.startswith(("redis://", "rediss://", "unix://")):
+            raise InvalidInput(f"queue is 'sqlite' or a Redis URL such as redis://localhost:6379/0, got {self.queue!r}")
         try:
             load_zone(self.timezone)
         except InvalidInput as error:
@@ -107,12 +119,17 @@ def load(cls: type[T], prefix: str, env: Mapping[str, str] | None, given: Mappin
 
 
 def rows(settings: DataclassInstance, prefix: str) -> list[tuple[str, str, str]]:
-    """(name, value, environment variable) of every field."""
-    values = ((f.name, getattr(settings, f.name)) for f in fields(settings))
-    return [
-        (name, ", ".join(value) if isinstance(value, tuple) else str(value), f"{prefix}{name.upper()}")
-        for name, value in values
-    ]
+    """(name, value as it may be printed, environment variable) of every field."""
+    return [(f.name, _shown(getattr(settings, f.name), f.metadata), f"{prefix}{f.name.upper()}") for f in fields(settings)]
+
+
+def _shown(value: object, about: Mapping[str, object]) -> str:
+    """A value as it may be printed: of a secret only whether there is one, of a URL not the password."""
+    if about.get("secret"):
+        return "set" if value else "not set"
+    if about.get("url") and value:
+        return without_password(str(value))
+    return ", ".join(value) if isinstance(value, tuple) else str(value)
 
 
 def _parse(variable: str, raw: str, default: object) -> object:

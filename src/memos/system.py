@@ -31,7 +31,6 @@ from memos.memory.model import EdgeType, Kind, Layer, Memory, Status, Version
 from memos.memory.number import share
 from memos.memory.time import parse_time, utcnow
 from memos.models.embed import Embedder
-from memos.models.factory import make_embedder, make_reranker
 from memos.models.given import GivenEmbedder, GivenReranker
 from memos.models.rerank import Reranker
 from memos.organize.forget import Selection, retract, retract_derived, select, undo
@@ -44,6 +43,7 @@ from memos.reading.traces import to_records, with_injected
 from memos.recall.ask import Ask
 from memos.recall.engine import Recall
 from memos.recall.explain import explain
+from memos.recall.models import configured_embedder, configured_reranker
 from memos.recall.recipe import DEFAULT, Recipe
 from memos.results import AddResult, DeleteResult, FileResult, Graph, Stats
 from memos.scheduler.queues import make_queue
@@ -163,9 +163,9 @@ class AsyncMemOS:
             except ModelError as e:  # the records are stored all the same
                 notices, pending = (*notices, f"stored, but not embedded yet: {e}"), True
             task = None
-            if derive and (pending or task_id is not None):
-                new = [record.id for record in added if record.new]
-                task = await parts.background.added(cube_info, new, user, task_id)
+            if task_id is not None or (derive and pending):  # who gave a name may ask for it, whatever there is to do
+                ids = [record.id for record in added if record.new or task_id is not None]
+                task = await parts.background.added(cube_info, ids, user, task_id)
         parts.counts.adds += 1
         parts.counts.messages += len(records)
         return AddResult(cube_info.name, tuple(added), notices, pending=pending, task=task)
@@ -721,11 +721,11 @@ class _Parts:
 
     def __init__(self, settings: Settings, embedder: Embedder | None, reranker: Reranker | None) -> None:
         self.loop, self.pid = asyncio.get_running_loop(), os.getpid()
+        self.embedder = embedder if embedder is not None else configured_embedder(settings)
+        self.recall = Recall(self.embedder, reranker if reranker is not None else configured_reranker(settings))
         self.registry = SqliteRegistry(settings.home, durability=settings.durability)
         self.cubes = CubePool(self.registry, settings)
         self.counts = Counts()
-        self.embedder = embedder if embedder is not None else make_embedder(settings.embedder)
-        self.recall = Recall(self.embedder, reranker if reranker is not None else make_reranker(settings.reranker))
         self.queue = make_queue(settings)
         self.background = Background(
             self.cubes,
@@ -733,6 +733,7 @@ class _Parts:
             self.queue,
             self.embedder,
             settings.embedder,
+            former=lambda spec: configured_embedder(settings, spec),
             slots=settings.workers,
             enabled=settings.background,
         )

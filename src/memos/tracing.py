@@ -31,7 +31,11 @@ def start(service: str = "memos") -> bool:
         from opentelemetry.sdk.trace import TracerProvider
         from opentelemetry.sdk.trace.export import BatchSpanProcessor
     except ImportError as error:
-        log.warning("no_tracing", missing=error.name, hint="pip install 'memos[otel]'")
+        log.warning(
+            "no_tracing",
+            missing=error.name,
+            hint="install the extra 'otel': pip install '.[otel]' in a checkout of MemOS",
+        )
         return False
     provider = TracerProvider(resource=Resource.create({"service.name": os.environ.get("OTEL_SERVICE_NAME", service)}))
     provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))

@@ -51,6 +51,17 @@ def test_help_names_every_command(memos: Memos) -> None:
     assert not [name for name in (*wanted.split(), "config") if f"\n  {name} " not in shown]
 
 
+def test_help_groups_the_commands_and_leaves_none_out(memos: Memos) -> None:
+    shown = memos("--help").stdout
+    titles = ["Memory:", "Cubes and accounts:", "Serve and look after:"]
+    places = [shown.index(f"\n{title}\n") for title in titles]
+    assert places == sorted(places)
+    named = [line.split()[0] for line in shown[places[0] :].splitlines() if line.startswith("  ") and line[2] != " "]
+    wanted = {command[0] for command in _commands()}
+    assert sorted(named[: len(wanted)]) == sorted(wanted)
+    assert shown.index("\n  add ") < places[1] < shown.index("\n  keys ") < places[2] < shown.index("\n  serve ")
+
+
 def test_version(memos: Memos) -> None:
     assert memos("--version").stdout.strip() == f"memos {__version__}"
     assert memos("version").stdout.startswith(f"memos {__version__}")

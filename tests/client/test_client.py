@@ -343,4 +343,4 @@ try:
 except Unavailable as e:
     print(e)
 """
-    assert "memos[client]" in run_alone(code)
+    assert ".[client]" in run_alone(code)

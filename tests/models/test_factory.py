@@ -83,7 +83,7 @@ def test_sentence_transformers_missing_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "sentence_transformers", None)
     embedder = make_embedder("st:BAAI/bge-m3", cache_bytes=0)
     assert embedder.model_id == "st:BAAI/bge-m3"
-    with pytest.raises(ModelUnavailable, match=r"pip install 'memos\[sentence-transformers\]'"):
+    with pytest.raises(ModelUnavailable, match=r"pip install '\.\[sentence-transformers\]'"):
         asyncio.run(embedder.embed(["one"], purpose="query"))
 
 

@@ -186,6 +186,15 @@ async def test_every_wire_keeps_these_limits(memos: AsyncMemOS, path: str, body:
         assert await memos.count(user="ada" if "user_id" in body else "default", kinds=["trace"]) == 1
 
 
+async def test_messages_that_are_read_at_once_are_bounded_together(memos: AsyncMemOS) -> None:
+    app = create_app(memos, ServerOptions(text_chars=1_000))
+    async with app.router.lifespan_context(app), in_process(app) as client:
+        path, message = "/api/openmem/v1/extract/memory", {"role": "user", "content": "I moved to Oslo. " * 20}
+        assert (await client.post(path, json={"messages": [message] * 2})).json()["code"] == 0
+        refused = (await client.post(path, json={"messages": [message] * 4})).json()
+        assert (refused["code"], "1,000" in refused["message"]) == (40000, True)
+
+
 async def test_every_wire_tells_of_limits_in_its_own_envelope(memos: AsyncMemOS) -> None:
     async with client_with(memos, body_mb=1, rate_per_minute=60, rate_burst=3) as client:
         paths = {"/v1/memories": "error", "/product/add": "code", "/api/openmem/v1/add/message": "code"}

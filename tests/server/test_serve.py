@@ -132,7 +132,7 @@ def test_without_the_server_packages_the_command_says_what_to_install(serve: Sta
         env={**os.environ, "PYTHONPATH": str(SRC)}, capture_output=True, text=True, timeout=30, check=False,
     )  # fmt: skip
     assert done.returncode == 1
-    assert "pip install 'memos[server]'" in done.stderr
+    assert "pip install '.[server]'" in done.stderr
 
 
 def test_a_data_folder_that_cannot_be_used_is_one_line(serve: Starter) -> None:

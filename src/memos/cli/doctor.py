@@ -10,7 +10,6 @@ from pathlib import Path
 
 from memos import __version__
 from memos.errors import MemosError
-from memos.models.factory import make_embedder
 from memos.organize.digest import MAX_ATTEMPTS
 from memos.settings import Settings
 from memos.storage.ports import DIGEST, CubeInfo, Purged
@@ -98,7 +97,7 @@ def versions() -> dict[str, str]:
 def _embedder(settings: Settings, problems: list[str]) -> str:
     """The embedder's state; one that runs here is tried, a server is not called."""
     try:
-        embedder = make_embedder(settings.embedder)
+        embedder = configured_embedder(settings)
         if embedder is None:
             return "none: search is by words only"
         if settings.embedder.partition(":")[0] not in ("default", "st"):
@@ -108,6 +107,13 @@ def _embedder(settings: Settings, problems: list[str]) -> str:
     except MemosError as e:
         problems.append(f"embedder {settings.embedder!r}: {e}")
         return f"{settings.embedder} does not work"
+
+
+def _made(settings: Settings) -> Embedder | None:
+    """The embedder; None also for one that cannot be made, which is told once for all cubes."""
+    with contextlib.suppress(MemosError):
+        return configured_embedder(settings)
+    return None
 
 
 async def _all(registry: SqliteRegistry, found: list[CubeInfo], settings: Settings, vacuum: bool) -> list[CubeReport]:
@@ -145,7 +151,7 @@ async def _examined(cube: SqliteCube, info: CubeInfo, settings: Settings, vacuum
             problems.append("the file could not be rewritten completely: another process is reading it")
     counts = await cube.stats()
     waiting = dict(counts.pending)
-    embedder = make_embedder(settings.embedder) if settings.embedder != "none" else None
+    embedder = _made(settings)
     if embedder is not None and (pending := await cube.count_pending_vectors(embedder.model_id)):
         waiting["embed"] = pending
     return CubeReport(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -36,6 +36,23 @@ class Commands(TyperGroup):
         """Parse with the global options moved to the front."""
         rest: list[str] = super().parse_args(ctx, global_options_first(args))
         return rest
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """The commands in the order of the groups. (typer puts single commands before nested ones.)"""
+        return [name for commands in _GROUPS.values() for name in commands]
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the commands under the headings of their groups, in columns that line up."""
+        commands = {name: self.get_command(ctx, name) for name in self.list_commands(ctx)}
+        width = max(len(name) for name in commands)
+        for title, group in _GROUPS.items():
+            rows = [
+                (name.ljust(width), command.get_short_help_str(formatter.width - 6 - width))
+                for name in group
+                if (command := commands[name]) is not None
+            ]
+            with formatter.section(title):
+                formatter.write_dl(rows)
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command."""
@@ -127,35 +144,46 @@ def options(
     ctx.obj = State(home, user, cube, as_json, embedder, debug)
 
 
-for _name, _command in (
-    ("add", memories.add),
-    ("search", finding.search),
-    ("get", memories.get),
-    ("list", memories.list_memories),
-    ("update", memories.update),
-    ("delete", memories.delete),
-    ("undo", memories.undo),
-    ("history", memories.history),
-    ("explain", finding.explain),
-    ("neighbors", finding.neighbors),
-    ("timeline", finding.timeline),
-    ("stats", care.stats),
-    ("flush", care.flush),
-    ("export", cubes.export_cube),
-    ("import", cubes.import_cube),
-    ("doctor", care.doctor),
-    ("config", care.config),
-    ("demo", care.demo),
-    ("serve", serve.serve),
-    ("worker", worker.worker),
-    ("version", care.version),
-):
-    app.command(_name)(_command)
-app.add_typer(cubes.app, name="cubes")
-app.add_typer(tasks.app, name="tasks")
-app.add_typer(accounts.users, name="users")
-app.add_typer(accounts.keys, name="keys")
-app.add_typer(accounts.grants, name="grants")
+_GROUPS: Mapping[str, Mapping[str, Callable[..., Any] | typer.Typer]] = {
+    "Memory": {
+        "add": memories.add,
+        "search": finding.search,
+        "list": memories.list_memories,
+        "get": memories.get,
+        "update": memories.update,
+        "delete": memories.delete,
+        "undo": memories.undo,
+        "history": memories.history,
+        "explain": finding.explain,
+        "neighbors": finding.neighbors,
+        "timeline": finding.timeline,
+    },
+    "Cubes and accounts": {
+        "cubes": cubes.app,
+        "export": cubes.export_cube,
+        "import": cubes.import_cube,
+        "users": accounts.users,
+        "keys": accounts.keys,
+        "grants": accounts.grants,
+    },
+    "Serve and look after": {
+        "serve": serve.serve,
+        "worker": worker.worker,
+        "tasks": tasks.app,
+        "flush": care.flush,
+        "stats": care.stats,
+        "doctor": care.doctor,
+        "config": care.config,
+        "demo": care.demo,
+        "version": care.version,
+    },
+}
+for _commands in _GROUPS.values():
+    for _name, _command in _commands.items():
+        if isinstance(_command, typer.Typer):
+            app.add_typer(_command, name=_name)
+        else:
+            app.command(_name)(_command)
 
 
 def run() -> None:

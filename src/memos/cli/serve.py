@@ -27,7 +27,10 @@ def serve(
     ] = None,
     auth: Annotated[
         str | None,
-        typer.Option(help="auto: keys are needed once one exists, and off loopback; on; off.", show_default=False),
+        typer.Option(
+            help="auto: keys are needed once one was ever made, and off loopback; on; off (loopback only).",
+            show_default=False,
+        ),
     ] = None,
     log_level: Annotated[
         str | None,
@@ -40,7 +43,8 @@ def serve(
         from memos.server.run import serve as run
     except ImportError as error:
         raise Unavailable(
-            f"the server needs a package that is not installed ({error.name}): pip install 'memos[server]'"
+            f"the server needs a package that is not installed ({error.name}); "
+            "install the extra 'server': pip install '.[server]' in a checkout of MemOS"
         ) from None
     from memos.storage.files import allow_many_files
     from memos.system import AsyncMemOS

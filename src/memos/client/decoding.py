@@ -134,7 +134,9 @@ def decode(kind: type[T], raw: bytes) -> T:
 def check_installed() -> None:
     """Raise Unavailable, which names the extra, when pydantic is not installed."""
     if find_spec("pydantic") is None:
-        raise Unavailable("memos.client needs pydantic; install it with: pip install 'memos[client]'")
+        raise Unavailable(
+            "memos.client needs pydantic; install the extra 'client': pip install '.[client]' in a checkout of MemOS"
+        )
 
 
 @cache

@@ -247,7 +247,7 @@ def _read_manifest(archive: ArchiveReader) -> _Manifest:
     if value["format_version"] != FORMAT_VERSION:
         raise ArchiveError(
             f"its format version is {value['format_version']}, this MemOS ({__version__}) reads {FORMAT_VERSION}; "
-            "upgrade with `pip install -U memos`"
+            "upgrade MemOS (pip install . in a newer checkout)"
         )
     _has(value, MANIFEST, {"cube": dict, "counts": dict, "models": list, "members": dict, "memos": str})
     counts = _has(value["counts"], "counts", dict.fromkeys(Counts.__slots__, int))

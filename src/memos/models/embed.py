@@ -8,8 +8,12 @@ typed error, so that search can go on without vectors.
 from __future__ import annotations
 
 import asyncio
+import contextvars
+import functools
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Literal, Protocol, runtime_checkable
 
 import numpy as np
@@ -17,6 +21,7 @@ from numpy.typing import NDArray
 
 from memos.errors import DimensionMismatch, ModelError
 
+THREADS = 8
 _LARGEST = 60_000.0  # half floats, as vectors are stored, end at 65,504
 Vectors = NDArray[np.float32]
 Purpose = Literal["document", "query"]
@@ -64,7 +69,18 @@ class ThreadedEmbedder(ABC):
 
     async def embed(self, texts: Sequence[str], *, purpose: Purpose) -> Vectors:
         """See `Embedder.embed`."""
-        return await asyncio.to_thread(self.embed_sync, texts, purpose=purpose)
+        call = functools.partial(contextvars.copy_context().run, self.embed_sync, texts, purpose=purpose)
+        return await asyncio.get_running_loop().run_in_executor(_threads(), call)
+
+
+_pools: dict[int, ThreadPoolExecutor] = {}  # by process: threads do not come along into a forked child
+
+
+def _threads() -> ThreadPoolExecutor:
+    """Threads of its own: a model that hangs must not take those by which cubes are opened and read."""
+    if os.getpid() not in _pools:
+        _pools[os.getpid()] = ThreadPoolExecutor(THREADS, "memos-embed")
+    return _pools[os.getpid()]
 
 
 def is_blank(text: str) -> bool:

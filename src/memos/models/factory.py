@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import get_args
 
 from memos.errors import InvalidInput
+from memos.models.address import address_of
 from memos.models.cache import CachedEmbedder, CachedLocalEmbedder
 from memos.models.embed import Embedder
 from memos.models.remote import EmbeddingApi, Prefixes, RemoteEmbedder
@@ -44,8 +45,8 @@ def make_embedder(
 
     Args:
         spec: `default`, `none`, `openai:MODEL`, `ollama:MODEL` or `st:MODEL` (sentence-transformers).
-        api_key: for a server that wants one.
-        base_url: of the server; the provider's usual one by default.
+        api_key: for a server that wants one; what the provider's usual variable says by default (`models/address`).
+        base_url: of the server; what the provider's usual variable says by default, else its own.
         dimensions: length to shorten vectors to (openai), or the declared length to hold a server to (ollama).
         limits: what one request to a server may hold.
         query_timeout: seconds that a search waits for a server, 3 by default.
@@ -55,7 +56,7 @@ def make_embedder(
         download: allow sentence-transformers to fetch a model that is not on this machine.
 
     Raises:
-        InvalidInput: no such spec.
+        InvalidInput: no such spec, or no key for a provider's own server.
     """
     provider, _, model = spec.strip().partition(":")
     provider, model = provider.lower(), model.strip()
@@ -88,18 +89,21 @@ def make_reranker(spec: str = "none", *, api_key: str | None = None, base_url: s
 
     Args:
         spec: `none`, `cohere:MODEL`, `jina:MODEL` (both also name compatible servers, with `base_url`) or `tei`.
-        api_key: for a server that wants one.
+        api_key: for a server that wants one; what the provider's usual variable says by default.
         base_url: of the server; needed for `tei`.
 
     Raises:
-        InvalidInput: no such spec, or `tei` without a base URL.
+        InvalidInput: no such spec, `tei` without a base URL, or no key for a provider's own server.
     """
     provider, _, model = spec.strip().partition(":")
     if provider == "none" and not model:
         return None
     dialect = _DIALECTS.get(provider)
+    if dialect and (model or dialect == "tei"):
+        at = address_of(dialect, "reranker", base_url, api_key)
+        return HttpReranker.of(dialect, model, base_url=at.url, api_key=at.key)
     if dialect:
-        return HttpReranker.of(dialect, model, base_url=base_url, api_key=api_key)
+        raise InvalidInput(f"the reranker {dialect!r} needs a model name: {dialect}:MODEL")
     raise InvalidInput(f"no reranker {spec!r}; one of: {RERANKERS}")
 
 
@@ -116,11 +120,11 @@ def _api(
     if provider == "openai" and model:
         from memos.models import openai
 
-        return openai.OpenAIEmbeddings(
-            model, base_url=base_url or openai.BASE_URL, api_key=api_key, dimensions=dimensions
-        )
+        at = address_of(provider, "embedder", base_url, api_key)
+        return openai.OpenAIEmbeddings(model, base_url=at.url or openai.BASE_URL, api_key=at.key, dimensions=dimensions)
     if provider == "ollama" and model:
         from memos.models import ollama
 
-        return ollama.OllamaEmbeddings(model, base_url=base_url or ollama.BASE_URL, api_key=api_key)
+        at = address_of(provider, "embedder", base_url, api_key)
+        return ollama.OllamaEmbeddings(model, base_url=at.url or ollama.BASE_URL, api_key=at.key)
     raise InvalidInput(f"no embedder {spec!r}; one of: {EMBEDDERS}")

@@ -3,15 +3,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 from collections.abc import Sequence
 from typing import Any
 
 import structlog
 
-from memos.errors import InvalidInput, ModelError
+from memos.errors import InvalidInput, ModelError, ModelTimeout
 from memos.models.embed import Embedder, Purpose, Vectors, sound
 from memos.models.rerank import Reranker
+
+QUERY_SECONDS = 30.0  # that a search waits for a query's vector before it is answered without
 
 log = structlog.get_logger(__name__)
 
@@ -36,9 +39,14 @@ class GivenEmbedder:
     async def embed(self, texts: Sequence[str], *, purpose: Purpose) -> Vectors:
         """See `Embedder.embed`."""
         try:
-            return sound(await self._inner.embed(texts, purpose=purpose), len(texts), self.model_id)
+            async with asyncio.timeout(QUERY_SECONDS if purpose == "query" else None) as limit:
+                return sound(await self._inner.embed(texts, purpose=purpose), len(texts), self.model_id)
         except ModelError:
             raise
+        except TimeoutError as e:
+            if not limit.expired():
+                raise _failed("embedder", self.model_id, e) from e
+            raise ModelTimeout(f"the embedder {self.model_id} did not answer within {QUERY_SECONDS:g} s") from None
         except Exception as e:
             raise _failed("embedder", self.model_id, e) from e
 

@@ -76,7 +76,9 @@ class HttpReranker:
         """
         url = base_url or _BASE_URLS.get(dialect)
         if not url:
-            raise InvalidInput(f"the reranker {dialect!r} needs the base URL of its server")
+            raise InvalidInput(
+                f"the reranker {dialect!r} needs the address of its server: set MEMOS_RERANKER_URL (or base_url)"
+            )
         if not model and dialect != "tei":
             raise InvalidInput(f"the reranker {dialect!r} needs a model name: {dialect}:MODEL")
         return cls(dialect, model, base_url=url, api_key=api_key)

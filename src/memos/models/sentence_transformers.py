@@ -1,4 +1,4 @@
-"""Embeddings by a local sentence-transformers model (extra `memos[sentence-transformers]`; brings torch).
+"""Embeddings by a local sentence-transformers model (extra `sentence-transformers`; brings torch).
 
 The model must be on this machine already: nothing is downloaded unless the caller allows it.
 """
@@ -72,7 +72,8 @@ class SentenceTransformersEmbedder(ThreadedEmbedder):
             package = import_module("sentence_transformers")
         except ImportError as error:
             raise ModelUnavailable(
-                "sentence-transformers is not installed; pip install 'memos[sentence-transformers]'"
+                "the package sentence-transformers is not installed; "
+                "install the extra 'sentence-transformers': pip install '.[sentence-transformers]' in a checkout of MemOS"
             ) from error
         try:
             return package.SentenceTransformer(self._name, device=self._device, local_files_only=not self._download)

@@ -34,7 +34,10 @@ _MARKS = (  # the longer ones first: that of UTF-32 begins like that of UTF-16
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f]")
 _CHARSET = re.compile(r"charset\s*=\s*[\"']?([\w.:-]{1,40})", re.IGNORECASE)
 _HAN = re.compile(r"[\u4e00-\u9fff]")
-_NEEDS = "reading {what} files needs the extra 'files': pip install 'memos[files]'"
+_NEEDS = (
+    "reading {what} files needs a package that is not installed; "
+    "install the extra 'files': pip install '.[files]' in a checkout of MemOS"
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,10 +6,21 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from memos.errors import MemosError
 from memos.memory.model import EMPTY
 from memos.storage.tasks import Task
 
 Progress = Callable[[str, float], Awaitable[None]]
+
+
+class NotNow(MemosError):
+    """What a task needs is known to be away, and was not asked: the attempt does not count. Again after `retry_after` seconds."""
+
+    code = "not_now"
+
+    def __init__(self, message: str, retry_after: float) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +45,7 @@ class Job:
 class Done:
     """How a handler ended. Tasks named in `failed` failed for the reason given, all others are done.
 
-    An exception that leaves a handler counts for every task of the job.
+    An exception that leaves a handler counts for every task of the job. `NotNow` is no failure: the task is put off.
     """
 
     failed: Mapping[str, BaseException] = field(default_factory=lambda: EMPTY)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import structlog
 
 from memos.errors import MemosError
-from memos.scheduler.job import Done, Handler, Job
+from memos.scheduler.job import Done, Handler, Job, NotNow
 from memos.scheduler.kinds import plan_of
 from memos.tracing import span
 
@@ -49,6 +49,9 @@ async def logged(job: Job, handler: Handler) -> Done:
     begun = time.monotonic()
     try:
         done = await handler(job)
+    except NotNow as e:
+        log.info("task_put_off", kind=job.kind, tasks=len(job.tasks), seconds=round(e.retry_after, 1))
+        raise
     except Exception as e:
         log.warning("task_attempt_failed", kind=job.kind, tasks=len(job.tasks), error=named(e), seconds=_since(begun))
         raise
@@ -69,17 +72,20 @@ class TaskMetrics:
     async def __call__(self, job: Job, handler: Handler) -> Done:
         """Measure one attempt."""
         begun = time.monotonic()
-        failed = len(job.tasks)
+        failed = tasks = len(job.tasks)
         try:
             result = await handler(job)
             failed = len(result.failed)
             return result
+        except NotNow:  # no attempt was made
+            failed = tasks = 0
+            raise
         finally:
             took = time.monotonic() - begun
             self.total_seconds[job.kind] += took
             self.seconds[job.kind].append(took)
             self.failed[job.kind] += failed
-            self.done[job.kind] += len(job.tasks) - failed
+            self.done[job.kind] += tasks - failed
 
 
 def named(error: BaseException) -> str:

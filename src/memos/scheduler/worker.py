@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 import structlog
 
 from memos.errors import AccessDenied, InvalidInput, LeaseLost, MemosError, NotFound, StorageError, Unavailable
-from memos.scheduler.job import Done, Handler, Job, Middleware, wrapped
+from memos.scheduler.job import Done, Handler, Job, Middleware, NotNow, wrapped
 from memos.scheduler.kinds import plan_of
 from memos.scheduler.middleware import named
 from memos.storage.tasks import Lease, Outcome, Task, TaskQueue, Verdict
@@ -25,6 +25,7 @@ log = structlog.get_logger(__name__)
 LEASE_SECONDS = 30.0
 IDLE_SECONDS = 5.0
 BACKOFF_BASE, BACKOFF_CAP = 1.0, 300.0
+PUT_OFF_LEAST = 0.5  # seconds before a task that was put off is tried again
 QUEUE_PAUSE, QUEUE_PAUSE_CAP = 0.5, 15.0
 SETTLE_PAUSES = (0.1, 0.5, 2.0)  # seconds between the tries to settle, well within a lease
 HOPELESS = (InvalidInput, NotFound, AccessDenied)  # trying again changes nothing
@@ -209,6 +210,8 @@ def _outcome(task: Task, done: Done) -> Outcome:
     if error is None:
         return Outcome(task.id, Verdict.DONE, result=done.results.get(task.id, {}))
     reason = f"{error.code}: {error}" if isinstance(error, MemosError) else f"{type(error).__name__}: {error}"
+    if isinstance(error, NotNow):
+        return Outcome(task.id, Verdict.RELEASED, error=str(error), delay=max(PUT_OFF_LEAST, error.retry_after))
     if isinstance(error, HOPELESS):
         return Outcome(task.id, Verdict.DEAD, error=reason)
     wait = getattr(error, "retry_after", None)

@@ -56,7 +56,7 @@ async def identified(memos: AsyncMemOS, options: ServerOptions, scope: Scope) ->
 
 
 async def needs_keys(memos: AsyncMemOS, options: ServerOptions) -> bool:
-    """Whether requests need a key: always, never, or (auto) off loopback and as soon as there is one."""
+    """Whether requests need a key: always, never, or (auto) off loopback and from the first that was ever made."""
     if options.auth == "auto":
         return not options.loopback or await memos.accounts.has_keys()
     return options.auth == "on"

@@ -60,6 +60,15 @@ def check_messages(options: ServerOptions, messages: object) -> None:
             )
 
 
+def check_text(options: ServerOptions, messages: object) -> None:
+    """Raise InvalidInput when messages that are read while the caller waits have more text than one message may have."""
+    size = _characters(messages)
+    if size > options.text_chars:
+        raise InvalidInput(
+            f"the messages have {size:,} characters, at most {options.text_chars:,} are read at once (MEMOS_SERVER_TEXT_CHARS)"
+        )
+
+
 def _characters(value: object) -> int:
     """Characters of the texts in a message; of data in it (an image as a URL), nothing."""
     if isinstance(value, str):

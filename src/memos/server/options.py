@@ -39,7 +39,7 @@ _BOUNDS: Mapping[str, tuple[float, float]] = {
 class ServerOptions:
     """Address, access and limits of the server.
 
-    `auth`: `auto` (API keys are needed as soon as one exists, and always when the host is not loopback), `on`, `off`.
+    `auth`: `auto` (API keys are needed from the first that was ever made, and always when the host is not loopback), `on`, `off`.
     `cors_origins`: web pages that may call, as `https://app.example`. `allowed_hosts`: further names that requests may
     carry in `Host`. `body_mb`: largest body. `archive_mb`: largest archive to import. `files_mb`: largest form of
     files. `messages_per_add` and `text_chars` (characters of one message): largest add.

@@ -65,7 +65,7 @@ class NewTask:
 class Task:
     """A task as the queue knows it. Times are aware UTC. `attempts` counts those begun, also by workers that died.
 
-    `progress` is in [0, 1]. `error` is the reason of the last failed attempt. `result` is what the handler answered.
+    `progress` is in [0, 1]. `error` is why the last attempt failed or was put off; a completed task has none. `result` is what the handler answered.
     """
 
     id: str
@@ -100,7 +100,7 @@ class Lease:
 
 
 class Verdict(StrEnum):
-    """What became of a leased task. `RELEASED` gives it back as if it had not been leased."""
+    """What became of a leased task. `RELEASED` gives it back as if it had not been leased: its attempt does not count."""
 
     DONE = "done"
     RETRY = "retry"
@@ -111,7 +111,7 @@ class Verdict(StrEnum):
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """The end of one attempt at a task. A `RETRY` after the last attempt is `DEAD`. `delay`: seconds until the next attempt
-    (of `RETRY` and `RELEASED`).
+    (of `RETRY` and `RELEASED`). `error`: kept with the task (of `RELEASED` only where there is one), but `DONE` clears it.
     """
 
     id: str
@@ -227,7 +227,7 @@ class TaskQueue(Protocol):
         ...
 
     async def retry(self, query: TaskQuery, ids: Collection[str] | None = None) -> int:
-        """Have failed tasks tried again from attempt 0, at the end of their lanes; returns how many."""
+        """Have failed tasks tried again from attempt 0, without their `error`, at the end of their lanes; returns how many."""
         ...
 
     async def cancel(self, query: TaskQuery, ids: Collection[str] | None = None) -> int:

@@ -127,11 +127,10 @@ async def test_a_stream_tells_nothing_more_when_the_right_to_it_is_gone(
     seen: list[str] = []
 
     async def follow() -> None:
-        path = "/v1/tasks/events?cube=team"
-        async with in_process(app, headers={"Authorization": f"Bearer {secret}"}) as client:
-            async with client.stream("GET", path) as stream:  # noqa: SIM117
-                async for line in stream.aiter_lines():
-                    seen.extend([json.loads(line[6:])["id"]] if line.startswith("data: ") else [])
+        client = in_process(app, headers={"Authorization": f"Bearer {secret}"})
+        async with client, client.stream("GET", "/v1/tasks/events?cube=team") as stream:
+            async for line in stream.aiter_lines():
+                seen.extend([json.loads(line[6:])["id"]] if line.startswith("data: ") else [])
 
     reading = asyncio.create_task(follow())
     await asyncio.sleep(0.3)

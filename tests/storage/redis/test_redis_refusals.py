@@ -60,7 +60,7 @@ def test_a_namespace_that_would_scatter_its_keys_is_refused(namespace: str) -> N
 
 def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "redis.asyncio", None)
-    with pytest.raises(Unavailable, match=r"pip install 'memos\[redis\]'"):
+    with pytest.raises(Unavailable, match=r"pip install '\.\[redis\]'"):
         RedisTaskQueue("redis://h")
 
 

@@ -361,7 +361,7 @@ async def test_a_newer_schema_is_refused(tmp_path: Path) -> None:
     db.execute("PRAGMA user_version=99")
     db.close()
     before = path.read_bytes()
-    with pytest.raises(SchemaTooNew, match="pip install -U"):
+    with pytest.raises(SchemaTooNew, match="newer checkout"):
         SqliteCube.open(path)
     assert path.read_bytes() == before
 

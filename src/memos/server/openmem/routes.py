@@ -11,7 +11,7 @@ from memos.errors import Unavailable
 from memos.server.app import Core
 from memos.server.caller import READ, WRITE, CallerDep
 from memos.server.frame import FrameDep
-from memos.server.limits import check_messages
+from memos.server.limits import check_messages, check_text
 from memos.server.openmem import adding, bodies, codes, finding, knowledge, managing, messages, tasks, trying
 from memos.server.openmem.answers import answers
 from memos.server.openmem.codes import NotSupported, ok
@@ -100,6 +100,7 @@ async def extract_memory(memos: Core, caller: CallerDep, frame: FrameDep, body: 
     """What would be read from messages; nothing is stored."""
     caller.must(READ)
     check_messages(frame.options, body.messages)
+    check_text(frame.options, body.messages)
     return ok(await trying.extract(memos, body))
 
 

@@ -16,10 +16,12 @@ from memos.reading.read import read_trace
 from memos.reading.traces import to_records
 from memos.server.openmem.bodies import ExtractBody, RerankBody
 from memos.server.translate import memory_type
+from memos.storage.threads import ThreadPool
 from memos.system import AsyncMemOS
 
 _BEFORE = 2  # messages read with each, as when they are stored
 _NO_ONE = "user"
+_readers = ThreadPool(1, "memos-extract")  # of its own: what takes long holds up others of its kind, and nothing else
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +80,7 @@ async def extract(memos: AsyncMemOS, body: ExtractBody) -> Extracted:
         raise InvalidInput(f"extraction_types are memory and preference, got {sorted(unknown)[0]!r:.60}")
     parsed = parse_messages(body.messages, now=utcnow(), zone=memos.settings.timezone)
     traces = [record.memory for record in to_records(parsed.messages, session="extract", owner=_NO_ONE)]
-    statements = await asyncio.to_thread(_read, traces)
+    statements = await asyncio.get_running_loop().run_in_executor(_readers, _read, traces)
     facts = [s for s in statements if s.kind is not Kind.PREFERENCE]
     preferences = [s for s in statements if s.kind is Kind.PREFERENCE]
     return Extracted(

@@ -46,7 +46,7 @@ DEFAULT_SESSION = "default_session"
 # what a search field asks for that does not exist here, told in `notices`
 NO_INTERNET = "internet_search: this server does not search the web"
 SAME_MODE = "mode {mode!r} searches as 'fast' does: every search uses all channels, and no model is asked"
-NO_NEIGHBORS = "neighbor_discovery: files are not split into chunks here, so there are no neighbouring ones"
+NO_NEIGHBORS = "neighbor_discovery: what stands beside a passage counts in its score, and is not added to the answer"
 NO_HISTORY = "chat_history is not read by a search: put into the query what it needs to be understood"
 NO_SOURCE = "source: there is one kind of retrieval here, for every source"
 NO_THRESHOLD = "threshold is not used by a search: relativity is the lowest score"

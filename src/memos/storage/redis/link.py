@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import structlog
 
 from memos.errors import InvalidInput, MemosError, StorageError, StorageFull, StorageReadOnly, Unavailable
+from memos.memory.url import without_password
 
 log = structlog.get_logger(__name__)
 T = TypeVar("T")
@@ -32,7 +33,10 @@ class Link:
             self._redis: Any = import_module("redis.asyncio")
             self._errors: Any = import_module("redis.exceptions")
         except ImportError as error:
-            raise Unavailable("the task queue on Redis needs a package: pip install 'memos[redis]'") from error
+            raise Unavailable(
+                "the task queue on Redis needs a package that is not installed; "
+                "install the extra 'redis': pip install '.[redis]' in a checkout of MemOS"
+            ) from error
         errors = self._errors
         self._denied = (errors.AuthenticationError, errors.AuthorizationError)
         self._away = (
@@ -187,17 +191,6 @@ class Link:
         if isinstance(error, self._errors.ReadOnlyError) or _says(said, "READONLY", "MISCONF"):
             return StorageReadOnly(f"Redis at {self.shown} cannot be written: {said}")
         return StorageError(f"Redis at {self.shown} could not do it: {said}")
-
-
-def without_password(url: str) -> str:
-    """A URL as it may be shown, also when it cannot be read."""
-    scheme, between, rest = url.rpartition("://")
-    who, at, place = rest.rpartition("@")
-    if "?" in who:
-        return f"{scheme}{between}***"
-    return (
-        f"{scheme}{between}{'***@' if at else ''}{place.partition('?')[0]}"  # behind the ? may stand a password as well
-    )
 
 
 def _says(text: str, *codes: str) -> bool:

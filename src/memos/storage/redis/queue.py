@@ -1,4 +1,4 @@
-"""The task queue on a Redis server: the home for several machines (extra `memos[redis]`, Redis 6.2 or newer).
+"""The task queue on a Redis server: the home for several machines (extra `redis`, Redis 6.2 or newer).
 
 Every lane is a stream with a consumer group. A task leaves its stream only when it was acknowledged, so nothing that is not
 done can be trimmed away; what was done leaves at once, so a stream is as long as the work that is left. Every step is one Lua

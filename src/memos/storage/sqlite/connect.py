@@ -196,7 +196,7 @@ def check_schema(db: apsw.Connection, path: Path, application_id: int, newest: i
         raise StorageDamaged(f"{path} is an SQLite database but not one of ours; choose another path")
     if version > newest:
         raise SchemaTooNew(
-            f"{path} has schema {version}, this MemOS knows {newest}: upgrade with `pip install -U memos`"
+            f"{path} has schema {version}, this MemOS knows {newest}: upgrade it (pip install . in a newer checkout)"
         )
     return int(version)
 

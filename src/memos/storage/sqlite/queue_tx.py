@@ -197,7 +197,7 @@ class QueueTx:
         error, later = cut(outcome.error), self._now + micros(outcome.delay, "delay")
         if outcome.verdict is Verdict.DONE:
             self.db.execute(
-                "UPDATE tasks SET state=2, finished_at=?, progress=1, result=? WHERE seq=?",
+                "UPDATE tasks SET state=2, finished_at=?, progress=1, error=NULL, result=? WHERE seq=?",
                 (self._now, encoded(outcome.result, "result"), seq),
             )
         elif outcome.verdict is Verdict.DEAD or (outcome.verdict is Verdict.RETRY and last):
@@ -208,9 +208,9 @@ class QueueTx:
         else:
             sql = (
                 "UPDATE tasks SET state=0, progress=0, available_at=max(available_at, ?), attempts=attempts-1, "
-                "started_at=NULL, worker=NULL WHERE seq=?"
+                "started_at=NULL, worker=NULL, error=coalesce(?, error) WHERE seq=?"
             )
-            self.db.execute(sql, (later if outcome.delay > 0 else 0, seq))
+            self.db.execute(sql, (later if outcome.delay > 0 else 0, error, seq))
 
     def retry(self, query: TaskQuery, ids: Collection[str] | None) -> int:
         """Put failed tasks at the end of their lanes."""
@@ -219,7 +219,7 @@ class QueueTx:
         for seq, _ in rows:
             self.db.execute(
                 "UPDATE tasks SET seq=(SELECT max(seq) FROM tasks)+1, state=0, attempts=0, available_at=?, progress=0, "
-                "started_at=NULL, finished_at=NULL, worker=NULL WHERE seq=?",
+                "started_at=NULL, finished_at=NULL, worker=NULL, error=NULL WHERE seq=?",
                 (self._now, seq),
             )
         self._changed({lane for _, lane in rows})
