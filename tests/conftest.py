@@ -17,9 +17,12 @@ settings.register_profile(
 settings.load_profile("shared")
 
 
+OF_THE_USER = ("MEMOS_", "MOS_", "OPENAI_", "OLLAMA_", "COHERE_", "JINA_")
+
+
 @pytest.fixture(autouse=True)
 def no_settings_of_the_user(monkeypatch: pytest.MonkeyPatch) -> None:
-    for variable in [v for v in os.environ if v.startswith("MEMOS_")]:
+    for variable in [v for v in os.environ if v.startswith(OF_THE_USER)]:
         monkeypatch.delenv(variable)
 
 

@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from weakref import WeakValueDictionary
 
 import structlog
@@ -28,17 +29,18 @@ from memos.errors import (
 )
 from memos.memory.ids import is_id
 from memos.models.embed import Embedder
+from memos.models.resilience import NotAsked
 from memos.organize.digest import BATCH, MAX_ATTEMPTS, digest
 from memos.reading.read import read_trace
-from memos.scheduler.job import Done, Handler, Job
+from memos.scheduler.job import Done, Handler, Job, NotNow
 from memos.scheduler.kinds import DIGEST, EMBED, SWEEP, plan_of
 from memos.scheduler.middleware import TaskMetrics, logged, named, time_limit, traced
 from memos.scheduler.worker import Worker
-from memos.storage.ports import Change, CubeInfo
+from memos.storage.ports import Change, CubeInfo, WriteTx
 from memos.storage.sqlite.cube import SqliteCube
 from memos.storage.sqlite.probe import marked, touched_since
 from memos.storage.sqlite.registry import SqliteRegistry
-from memos.storage.tasks import LIVE, NewTask, Task, TaskQuery, TaskQueue, TaskState
+from memos.storage.tasks import LIVE, WORKER_STOPPED, NewTask, Task, TaskQuery, TaskQueue, TaskState
 
 log = structlog.get_logger(__name__)
 
@@ -49,6 +51,7 @@ POLITE_SECONDS = 0.5  # how long a batch waits for searches to end
 CATCH_UP_SECONDS = 0.25  # how long a read waits for facts of what was added just before it
 SWEEP_SECONDS = 300.0
 SWEEP_OVERLAP = 60.0
+OWING_SECONDS = 10.0  # after which it is looked for what could not be enqueued
 MODEL_KEY = "vector_model"
 PASSING = tuple(e.code for e in (StorageBusy, StorageError, StorageFull, StorageReadOnly, Unavailable))
 SYSTEM = "system"  # whose the tasks are that no user asked for
@@ -58,6 +61,14 @@ class DigestFailed(MemosError):
     """Some messages could not be read for facts; they are stored and searchable, and are tried again."""
 
     code = "digest_failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Handed:
+    """What became of work that was handed over: the `task` that does it, or a `notice` of why there is none."""
+
+    task: str | None = None
+    notice: str | None = None
 
 
 class Background:
@@ -78,6 +89,7 @@ class Background:
         self._cubes, self._registry, self._queue = cubes, registry, queue
         self._embedder, self._spec, self._enabled = embedder, spec, enabled
         self._locks: WeakValueDictionary[tuple[str, str], asyncio.Lock] = WeakValueDictionary()
+        self._owing = asyncio.Event()  # set when a task could not be enqueued
         self._begun = asyncio.Event()  # set when the first sweep is enqueued
         self._former: dict[str, Embedder | None] = {}
         self._make_former = former
@@ -99,9 +111,11 @@ class Background:
         """Begin to work, with a look for what an earlier process left undone."""
         if self.worker is not None:
             self.worker.start()
-            self._aside(self._sweep_now_and_then())
         else:
             self._begun.set()
+        if self._enabled:
+            self._aside(self._sweep_now_and_then())
+            self._aside(self._tell_advice())
 
     async def begun(self) -> None:
         """Return when what an earlier process left undone is going to be looked for."""
@@ -112,19 +126,24 @@ class Background:
     async def check_room(self, user: str) -> None:
         """Raises Busy when so much of a user's waits that no more is taken."""
         if self._enabled:
-            await self._queue.check_room(user)
+            with contextlib.suppress(Unavailable):  # nobody can tell how much waits; the write itself needs no queue
+                await self._queue.check_room(user)
 
-    async def added(self, info: CubeInfo, ids: Sequence[str], user: str, caller_id: str | None) -> str | None:
-        """Have new records digested; returns the task's id. Without a `caller_id` nobody waits for the queue's disk."""
+    async def added(self, info: CubeInfo, ids: Sequence[str], user: str, caller_id: str | None) -> Handed:
+        """Have new records digested. Nobody waits for the queue's disk: the marks in the cube are the truth."""
         if not self._enabled or not ids:
-            return None
+            return Handed()
         task = _task(DIGEST, info.location, info.name, user=user, caller_id=caller_id, payload={"ids": list(ids)})
         try:
             await self._queue.enqueue([task])
         except MemosError as e:  # the records and their marks are on disk: the sweep finds them
-            log.error("task_not_enqueued", cube=info.name, error=e.code)
-            return None
-        return task.id
+            self._owes(DIGEST, e)
+            away = "cannot be reached" if isinstance(e, Unavailable) else f"took no task ({e.code})"
+            unknown = "" if caller_id is None else f"; it cannot tell the state of task_id {caller_id!r}"
+            return Handed(
+                notice=f"stored; the task queue {away}, the work is taken up by the next sweep{unknown}",
+            )
+        return Handed(task.id)
 
     def wake(self, info: CubeInfo, user: str = SYSTEM) -> None:
         """Have everything that is marked in a cube done soon."""
@@ -157,7 +176,7 @@ class Background:
     # -- what reads need at once -------------------------------------------------------------------------------
 
     async def catch_up(self, store: SqliteCube, seconds: float = CATCH_UP_SECONDS) -> int:
-        """Digest what is marked for at most `seconds`; returns how many messages are still waiting."""
+        """Digest what is marked for at most `seconds`, if it can be written; returns how many messages are still waiting."""
         if store.read_only:
             return 0
         until, lock = time.monotonic() + seconds, self._lock(DIGEST, store)
@@ -173,6 +192,9 @@ class Background:
                     return 0
                 if time.monotonic() >= until:
                     return await _marks(store)
+        except StorageError as e:  # a disk that is full must not keep anybody from reading
+            log.warning("not_caught_up", error=e.code)
+            return await _marks(store)
         finally:
             lock.release()
 
@@ -231,25 +253,42 @@ class Background:
         if info is None:
             return Done(failed=failed)
         async with self._cubes.use(info) as store:
+            beware = job.tasks[0].attempts > 1 and WORKER_STOPPED in (job.tasks[0].error or "")
             if ids := [id for named in wanted.values() for id in named]:
+                if beware:
+                    await _suspect(store, ids)
                 async with self._lock(DIGEST, store):
                     await digest(store, read_trace, limit=len(ids), ids=ids)
                 left = {mark.id: mark.error for mark in await store.todo(DIGEST, len(ids), ids=ids)}
                 for task, named in wanted.items():
                     if bad := [id for id in named if id in left]:
                         failed[task] = DigestFailed(f"{len(bad)} of {len(named)} messages: {left[bad[0]]}")
-            if any(not named for named in wanted.values()) and await self.catch_up(store, DIGEST_SECONDS):
+            if any(not named for named in wanted.values()) and await (
+                self._one_by_one(store) if beware else self.catch_up(store, DIGEST_SECONDS)
+            ):
                 rest = _task(DIGEST, info.location, info.name, user=job.tasks[0].user, merge=True)
                 await self._queue.enqueue([rest])  # behind those who stand in line: in a flood it would never end
             if self._embedder is not None:
                 await self._queue.enqueue([_task(EMBED, info.location, info.name, user=job.tasks[0].user, merge=True)])
         return Done(failed=failed)
 
+    async def _one_by_one(self, store: SqliteCube) -> int:
+        """Digest some of what is marked so that a message which ends the process is known by it; returns how many are left."""
+        async with self._lock(DIGEST, store):
+            for mark in await store.todo(DIGEST, BATCH, attempts_below=MAX_ATTEMPTS):
+                await _suspect(store, [mark.id])
+                await digest(store, read_trace, limit=1, ids=[mark.id])
+        return len(await store.todo(DIGEST, BATCH, attempts_below=MAX_ATTEMPTS))
+
     async def _embed_task(self, job: Job) -> Done:
         info = await self._cube_of(job.tasks[0])
         if info is not None:
             async with self._cubes.use(info) as store:
-                if not store.read_only and await self._embed(store, seconds=EMBED_SECONDS):
+                try:
+                    more = not store.read_only and await self._embed(store, seconds=EMBED_SECONDS)
+                except NotAsked as e:
+                    raise NotNow(str(e), e.retry_after) from e
+                if more:
                     await self._queue.enqueue(
                         [_task(EMBED, info.location, info.name, user=job.tasks[0].user, merge=True)]
                     )
@@ -287,9 +326,26 @@ class Background:
 
     async def _sweep_now_and_then(self) -> None:
         while True:
-            await self._enqueue(_task(SWEEP, "sweep", merge=True))
+            if self.worker is not None or self._owing.is_set():
+                self._owing.clear()
+                await self._enqueue(_task(SWEEP, "sweep", merge=True))
             self._begun.set()
-            await asyncio.sleep(SWEEP_SECONDS)
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(SWEEP_SECONDS):
+                    await self._owing.wait()
+                    await asyncio.sleep(OWING_SECONDS)
+
+    async def _tell_advice(self) -> None:
+        """Say once what should be changed about the queue, when it can be reached."""
+        while True:
+            try:
+                advice = await self._queue.advice()
+            except Unavailable:
+                await asyncio.sleep(OWING_SECONDS)
+                continue
+            if advice is not None:
+                log.warning("queue_not_on_disk", advice=advice)
+            return
 
     async def _look(self, info: CubeInfo, *, unless_there: bool = False) -> None:
         """Enqueue what is marked in a cube (`unless_there`: and of which no task is there). Raises StorageError."""
@@ -352,7 +408,13 @@ class Background:
         try:
             await self._queue.enqueue([task])
         except Exception as e:  # the marks stay; the next write, opening or sweep asks again
-            log.warning("task_not_enqueued", kind=task.kind, error=named(e))
+            self._owes(task.kind, e)
+
+    def _owes(self, kind: str, error: Exception) -> None:
+        """Note that a task could not be enqueued. That a queue is away, it says itself, once."""
+        if not isinstance(error, Unavailable):
+            log.warning("task_not_enqueued", kind=kind, error=named(error))
+        self._owing.set()
 
     def _aside(self, work: Awaitable[None]) -> None:
         """Do something that nobody waits for, and whose failure the next sweep makes good."""
@@ -360,6 +422,8 @@ class Background:
         async def run() -> None:
             try:
                 await work
+            except Unavailable:  # said already, by what is not there
+                self._owing.set()
             except Exception as e:
                 log.warning("background_failed", error=named(e))
 
@@ -399,6 +463,18 @@ def _task(
         caller_id=caller_id,
         priority=plan_of(kind).priority,
     )
+
+
+async def _suspect(store: SqliteCube, ids: Sequence[str]) -> None:
+    """Note, before messages are read again whose reading may have ended a worker, that it failed; being read clears it. Noted a
+    few times, they are left alone by reads and sweeps, which would take their processes along.
+    """
+
+    def apply(tx: WriteTx) -> None:
+        for id in [*ids, *ids]:
+            tx.fail(id, DIGEST, f"{WORKER_STOPPED} while it was read")
+
+    await store.write(apply, Change(actor="digest", cause="read again after a crash"))
 
 
 async def _marks(store: SqliteCube) -> int:

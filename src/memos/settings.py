@@ -67,6 +67,8 @@ class Settings:
         for name in ("embedder_key", "reranker_key"):
             if not isinstance(getattr(self, name), str):
                 raise InvalidInput(f"{name} is a text")
+            if not (getattr(self, name).isascii() and getattr(self, name).isprintable()):
+                raise InvalidInput(f"{name} holds signs that cannot stand in a header; is it the whole key, and only that?")
         for name in ("embedder_url", "reranker_url"):
             if getattr(self, name) and not getattr(self, name).startswith(("http://", "https://")):
                 raise InvalidInput(f"{name} must start with http:// or https://, got {getattr(self, name)!r:.120}")

@@ -20,6 +20,7 @@ from memos.background import Background
 from memos.cubes import archive
 from memos.cubes.access import resolve
 from memos.cubes.accounts import Accounts
+from memos.cubes.last_use import Role, note_use
 from memos.cubes.locate import find_homes
 from memos.cubes.pool import CubePool
 from memos.errors import Conflict, InvalidInput, ModelError, NotFound, StorageError
@@ -165,7 +166,10 @@ class AsyncMemOS:
             task = None
             if task_id is not None or (derive and pending):  # who gave a name may ask for it, whatever there is to do
                 ids = [record.id for record in added if record.new or task_id is not None]
-                task = await parts.background.added(cube_info, ids, user, task_id)
+                handed = await parts.background.added(cube_info, ids, user, task_id)
+                task = handed.task
+                if handed.notice is not None:
+                    notices = (*notices, handed.notice)
         parts.counts.adds += 1
         parts.counts.messages += len(records)
         return AddResult(cube_info.name, tuple(added), notices, pending=pending, task=task)
@@ -637,9 +641,14 @@ class AsyncMemOS:
 
     # -- life --------------------------------------------------------------------------------------------------
 
-    async def start(self) -> None:
-        """Open the data folder and start background work now, instead of at the first call."""
-        await self._parts().background.begun()
+    async def start(self, role: Role | None = None) -> None:
+        """Open the data folder and start background work now, instead of at the first call. `role`: as what the process runs,
+        which is remembered with its queue and embedder, so that others can say when theirs differ.
+        """
+        parts = self._parts()
+        if role is not None:
+            await asyncio.to_thread(note_use, parts.registry, role, self.settings)
+        await parts.background.begun()
 
     async def flush(self, *, user: str = DEFAULT_USER, cube: str | None = None) -> None:
         """Return when everything added to a cube so far is digested and embedded."""

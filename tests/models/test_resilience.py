@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from memos.errors import ModelError, ModelTimeout, ModelUnavailable
-from memos.models.resilience import CircuitBreaker, CircuitState, Failure, Guard, RetryPolicy
+from memos.models.resilience import CircuitBreaker, CircuitState, Failure, Guard, NotAsked, RetryPolicy
 
 PATIENT = RetryPolicy(attempts=4, timeout=5, budget=100, base=1, longest=3)
 
@@ -99,8 +99,9 @@ def test_the_circuit_opens_refuses_probes_and_closes():
         with pytest.raises(ModelUnavailable, match="down"):
             run()
     assert guard.breaker.state is CircuitState.OPEN
-    with pytest.raises(ModelUnavailable, match="asked again in 10 s"):
+    with pytest.raises(NotAsked, match=r"asked again in 10 s \(the last time: down\)") as refused:
         run()
+    assert refused.value.retry_after == 10
     assert len(outcomes) == 3  # the server was not asked
     clock.now += 10
     with pytest.raises(ModelUnavailable, match="down"):

@@ -151,3 +151,14 @@ def test_context_helps_to_understand_and_is_not_stored(memos: MemOS) -> None:
     memos.add("Oslo.", context=[{"role": "assistant", "content": "Which city do you live in?"}], wait=True)
     assert facts(memos) == ["The user lives in Oslo."]
     assert memos.count(kinds=["trace"]) == 1
+
+
+@pytest.mark.parametrize("name", [None, "Ann"])
+def test_what_i_say_of_me_corrects_nothing_of_others(memos: MemOS, name: str | None) -> None:
+    who, by = (name or "The user"), {"name": name} if name else {}
+    for told in ("I like tea.", "My wife likes tea."):
+        memos.add({"role": "user", "content": told, **by}, wait=True)
+    memos.add({"role": "user", "content": "No, I like coffee, not tea.", **by}, corrects=(), wait=True)
+    assert f"{who} likes coffee." in facts(memos)
+    assert f"{who}'s wife likes tea." in facts(memos)
+    assert facts(memos, "superseded") == [f"{who} likes tea."]

@@ -9,7 +9,7 @@ import pytest
 
 from memos.errors import Busy, InvalidInput, ModelError, StorageBusy
 from memos.scheduler import worker as workers
-from memos.scheduler.job import Done, Job
+from memos.scheduler.job import Done, Job, NotNow
 from memos.scheduler.kinds import DIGEST, EXPORT, PLANS, KindPlan
 from memos.scheduler.middleware import TaskMetrics, logged, time_limit
 from memos.scheduler.tasks import Tasks
@@ -341,3 +341,44 @@ async def test_a_queue_that_breaks_in_an_unknown_way_ends_no_slot(
     worker.start()
     assert await settled(queue)
     await worker.stop()
+
+
+async def test_a_task_whose_means_are_away_is_put_off_without_using_up_its_attempts(
+    queue: SqliteTaskQueue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(workers, "PUT_OFF_LEAST", 0.01)
+    calls, metrics = 0, TaskMetrics()
+    reasons: list[str | None] = []
+
+    async def handle(job: Job) -> Done:
+        nonlocal calls
+        calls += 1
+        reasons.append(job.tasks[0].error)
+        if calls <= 8:
+            raise NotNow("the model is not asked for a while", 0.02)
+        return Done()
+
+    (made,) = await queue.enqueue([task(1)])
+    worker = Worker(queue, {EXPORT: handle}, middleware=(metrics, logged))
+    worker.start()
+    assert await settled(queue)
+    await worker.stop()
+    (found,) = await queue.get([made.id])
+    assert (found.state, found.attempts, found.error) == (TaskState.COMPLETED, 1, None)
+    assert reasons[1:] == ["the model is not asked for a while"] * 8
+    assert (metrics.done[EXPORT], metrics.failed[EXPORT]) == (1, 0)
+
+
+async def test_a_task_is_put_off_for_as_long_as_is_said(queue: SqliteTaskQueue) -> None:
+    async def handle(job: Job) -> Done:
+        raise NotNow("away", 60)
+
+    (made,) = await queue.enqueue([task(1)])
+    worker = Worker(queue, {EXPORT: handle})
+    worker.start()
+    async with asyncio.timeout(5):
+        while (found := (await queue.get([made.id]))[0]).error is None:
+            await asyncio.sleep(0.01)
+    await worker.stop()
+    assert (found.state, found.attempts, found.error) == (TaskState.WAITING, 0, "away")
+    assert 55 < found.available_at.timestamp() - time.time() <= 60

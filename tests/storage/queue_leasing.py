@@ -85,6 +85,35 @@ class Leasing:
         (leased,) = (await take(queue)).tasks
         assert (leased.id, leased.attempts) == (task.id, 1)
 
+    async def test_a_task_that_is_put_off_keeps_the_reason_and_its_attempts(
+        self, queue: TaskQueue, other: TaskQueue, clock: Clock
+    ) -> None:
+        task = await put(queue)
+        await end(queue, await take(queue), Verdict.RETRY, error="it said no")
+        await end(queue, await take(queue), Verdict.RELEASED, error="it is not asked", delay=30)
+        found = await one(other, task.id)
+        assert (found.state, found.attempts, found.error) == (TaskState.WAITING, 1, "it is not asked")
+        clock.forward(30)
+        await end(queue, await take(queue), Verdict.RELEASED)  # nothing new to say
+        assert (await one(other, task.id)).error == "it is not asked"
+
+    async def test_a_task_that_is_done_in_the_end_has_no_error(
+        self, queue: TaskQueue, other: TaskQueue, clock: Clock
+    ) -> None:
+        task = await put(queue)
+        await end(queue, await take(queue), Verdict.RETRY, error="failed")
+        assert (await one(other, task.id)).error == "failed"
+        await end(queue, await take(queue), Verdict.DONE, error="of no use")
+        found = await one(other, task.id)
+        assert (found.state, found.attempts, found.error) == (TaskState.COMPLETED, 2, None)
+
+    async def test_a_task_to_be_tried_again_has_no_error(self, queue: TaskQueue) -> None:
+        task = await put(queue)
+        await end(queue, await take(queue), Verdict.DEAD, error="no")
+        assert await queue.retry(TaskQuery()) == 1
+        found = await one(queue, task.id)
+        assert (found.state, found.attempts, found.error) == (TaskState.WAITING, 0, None)
+
     async def test_what_is_not_settled_is_released(self, queue: TaskQueue) -> None:
         made = await queue.enqueue([new(), new(), new()])
         lease = await take(queue)

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from memos import AsyncMemOS, background
-from memos.errors import Busy, InvalidInput, ModelError, NotFound, StorageBusy, StorageFull
+from memos.errors import Busy, InvalidInput, ModelError, ModelUnavailable, NotFound, StorageBusy, StorageFull
 from memos.memory.model import Memory
+from memos.models.resilience import CircuitBreaker, Failure, Guard, RetryPolicy
+from memos.organize.digest import Digested
 from memos.reading.read import read_trace
 from memos.scheduler import worker as workers
+from memos.scheduler.job import Job
 from memos.scheduler.kinds import DIGEST, EMBED, SWEEP
-from memos.storage.tasks import TaskQuery, TaskState
+from memos.storage.tasks import Task, TaskQuery, TaskState
 from stubs import Words
 
 
@@ -57,6 +61,54 @@ async def test_a_repetition_makes_no_task(memos: AsyncMemOS) -> None:
     first = await memos.add("I live in Oslo.", user="ann", idempotency_key="k")
     again = await memos.add("I live in Oslo.", user="ann", idempotency_key="k")
     assert first.task is not None and again.task is None and again.ids == first.ids
+
+
+async def test_whatever_is_added_under_a_name_of_the_callers_own_can_be_asked_for(memos: AsyncMemOS) -> None:
+    await memos.add("I live in Oslo.", user="ann", idempotency_key="k", task_id="first")
+    again = await memos.add("I live in Oslo.", user="ann", idempotency_key="k", task_id="again")
+    raw = await memos.add("raw", user="ann", derive=False, task_id="raw")
+    waited = await memos.add("My dog is Rex.", user="ann", wait=True, task_id="waited")
+    for name, added in (("again", again), ("raw", raw), ("waited", waited)):
+        assert await memos.tasks.wait(of(name), 10)
+        (task,) = (await memos.tasks.find(of(name))).items
+        assert (task.id, task.state, task.error) == (added.task, TaskState.COMPLETED, None)
+
+
+class Guarded(Words):
+    """Behind a circuit breaker, on a server that is down for a while."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.up = asyncio.Event()
+        self.guard = Guard("srv", breaker=CircuitBreaker("srv", cool_down=0.05))
+
+    async def embed(self, texts: Any, *, purpose: Any) -> Any:
+        async def call() -> Any:
+            if not self.up.is_set():
+                raise Failure(ModelUnavailable("no server at port 1"), retry=True, dead=True)
+            return await super(Guarded, self).embed(texts, purpose=purpose)
+
+        return await self.guard.run(call, RetryPolicy(base=0.001))
+
+
+async def embedding(memos: AsyncMemOS) -> Sequence[Task]:
+    return (await memos.tasks.find(TaskQuery(cube="ann", kinds=[EMBED]))).items
+
+
+async def test_an_embedder_that_is_away_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workers, "PUT_OFF_LEAST", 0.01)
+    embedder = Guarded()
+    async with AsyncMemOS(tmp_path, embedder=embedder) as memos:
+        await memos.add("I live in Oslo.", user="ann")
+        async with asyncio.timeout(10):
+            while not (told := [t.error for t in await embedding(memos) if "in a row" in (t.error or "")]):
+                await asyncio.sleep(0.005)
+        assert "no server at port 1" in (told[0] or "")  # why, and not only that it is left alone
+        await asyncio.sleep(0.3)
+        embedder.up.set()
+        assert await memos.tasks.wait(TaskQuery(cube="ann"), 20)
+        assert {(t.state, t.error) for t in await embedding(memos)} == {(TaskState.COMPLETED, None)}
+        assert (await memos.stats(user="ann")).waiting["embed"] == 0
 
 
 async def test_what_waits_is_taken_up_by_the_next_process(tmp_path: Path) -> None:
@@ -207,7 +259,10 @@ async def test_an_update_is_read_although_an_add_waits(tmp_path: Path) -> None:
             if len(waits) == 2:
                 break
             await asyncio.sleep(0.02)
-        assert sorted(len(t.payload) for t in waits) == [0, 1]  # everything that is marked, and the message that was added
+        assert sorted(len(t.payload) for t in waits) == [
+            0,
+            1,
+        ]  # everything that is marked, and the message that was added
 
 
 async def test_of_a_cube_that_is_written_while_it_is_deleted_nothing_stays_in_the_queue(tmp_path: Path) -> None:
@@ -280,3 +335,92 @@ async def test_one_id_can_be_waited_for_as_it_is(tmp_path: Path) -> None:
         assert await memos.tasks.busy()
         with pytest.raises(InvalidInput):
             await memos.tasks.wait(added.task, float("nan"))
+
+
+async def test_a_cube_that_cannot_be_written_is_searched_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def full(*_: Any, **__: Any) -> Any:
+        raise StorageFull("no space left")
+
+    async with AsyncMemOS(tmp_path, embedder="none", workers=0) as memos:
+        added = await memos.add("The boiler serial is HK-902-FENNEL.", user="ann")
+        monkeypatch.setattr(background, "digest", full)
+        found = await memos.search("boiler serial", user="ann")
+        assert [hit.id for hit in found] == list(added.ids)
+        assert "1 messages are not digested yet" in found.reasons
+
+
+async def test_what_could_not_be_enqueued_is_looked_for_soon(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(background, "OWING_SECONDS", 0.1)
+    async with AsyncMemOS(tmp_path, embedder="none") as memos:
+        await memos.start()
+        queue = memos._parts().queue
+        enqueue = queue.enqueue
+
+        async def full(_: Any) -> Any:
+            raise StorageFull("no space left")
+
+        monkeypatch.setattr(queue, "enqueue", full)
+        added = await memos.add("I live in Oslo.", user="ann")
+        assert added.task is None
+        monkeypatch.setattr(queue, "enqueue", enqueue)
+        for _ in range(100):
+            if (await memos.tasks.counts(TaskQuery(kinds=[DIGEST])))[TaskState.COMPLETED]:
+                return
+            await asyncio.sleep(0.05)
+        raise AssertionError("nobody looked")
+
+
+async def test_reading_everything_gives_way_to_those_who_stand_in_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def endless(*_: Any, **__: Any) -> Digested:  # a flood: there is always more
+        await asyncio.sleep(0.01)
+        return Digested(1, 0, True)
+
+    async def some(_: Any) -> int:
+        return 1
+
+    async with AsyncMemOS(tmp_path, embedder="none") as memos:
+        added = await memos.add("I live in Oslo.", user="ann", wait=True)
+        monkeypatch.setattr(background, "digest", endless)
+        monkeypatch.setattr(background, "_marks", some)
+        monkeypatch.setattr(background, "DIGEST_SECONDS", 0.2)
+        await memos.update(added.ids[0], tags=["home"], user="ann")
+        task = (await memos.add("I work at Acme.", user="ann")).task
+        assert task is not None and await memos.tasks.wait(task, 5)
+        async with asyncio.timeout(5):
+            await memos.flush(user="ann")
+
+
+async def test_a_message_that_ends_its_worker_is_left_alone_in_the_end(tmp_path: Path) -> None:
+    async with AsyncMemOS(tmp_path, embedder="none", workers=0) as memos:
+        added = await memos.add("The boiler serial is HK-902-FENNEL.", user="ann")
+        queue = memos._parts().queue
+        job = Job(tuple(await queue.get([added.task or ""])), no_progress)
+        killed = replace(job.tasks[0], attempts=2, error="its worker stopped or hung in attempt 1 of 5")
+        parts = memos._parts()
+        marks: list[int] = []
+
+        def dies(trace: Memory, before: Any) -> Any:
+            raise Died
+
+        for task in (killed, replace(killed, payload={})):  # one that names the message, and one that names none
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(background, "read_trace", dies)
+                with pytest.raises(Died):
+                    await parts.background._digest_task(replace(job, tasks=(task,)))
+            async with parts.cubes.use(parts.registry.list()[0]) as store:
+                marks.append((await store.todo(DIGEST, 1))[0].attempts)
+        assert marks == [2, 4]  # counted before it was read, on disk
+        await parts.background._digest_task(replace(job, tasks=(killed,)))  # it can be read after all
+        assert await waiting(memos, "ann") == 0
+
+
+class Died(BaseException):
+    """Stands for the end of the process."""
+
+
+async def no_progress(_: str, __: float) -> None:
+    return

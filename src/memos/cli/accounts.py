@@ -92,8 +92,12 @@ def list_keys(
 
     state = state_of(ctx)
     with state.system() as system:
-        found = system.accounts.list_keys(user, include_revoked=revoked)
-    state.answer(found, print_all(render_accounts.keys(found)))
+        every = system.accounts.list_keys(user, include_revoked=True)
+    found = every if revoked else [key for key in every if key.revoked_at is None]
+    shown = [render_accounts.keys(found)]
+    if hidden := len(every) - len(found):
+        shown.append(f"{hidden} revoked {'key is' if hidden == 1 else 'keys are'} not shown; --all shows every one")
+    state.answer(found, print_all(*shown))
 
 
 @keys.command("create")
@@ -111,11 +115,15 @@ def create_key(
 
     state = state_of(ctx)
     wanted = [scope.strip() for scope in scopes.split(",") if scope.strip()]
+    home = state.settings().home
+    state.tell(f"memos: data folder {home}")
     with state.system() as system:
+        first = not system.accounts.has_keys()
         key, secret = system.accounts.create_key(
             user, scopes=wanted, description=description, expires_in_days=days, by=state.user
         )
-    state.answer({"key": key, "secret": secret}, lambda out: render_accounts.new_key(out, key, secret))
+    locked = home if first else None
+    state.answer({"key": key, "secret": secret}, lambda out: render_accounts.new_key(out, key, secret, locked))
 
 
 @keys.command("revoke")

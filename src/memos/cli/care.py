@@ -57,14 +57,23 @@ def config(ctx: typer.Context) -> None:
     import os
 
     from memos.cli import render
+    from memos.cli.variables import unknown_variables
+    from memos.memory.url import without_password
     from memos.server.options import ServerOptions
 
     state = state_of(ctx)
     given = {name for name in ("home", "embedder") if getattr(state, name) is not None}
     rows = [
-        (name, value, variable, "option" if name in given else "environment" if variable in os.environ else "default")
+        (
+            name,
+            without_password(value) if name == "queue" else value,
+            variable,
+            "option" if name in given else "environment" if variable in os.environ else "default",
+        )
         for name, value, variable in (*state.settings().rows(), *ServerOptions.load().rows())
     ]
+    for warning in unknown_variables():
+        state.tell(f"memos: warning: {warning}")
     names = ("name", "value", "variable", "source")
     state.answer([dict(zip(names, row, strict=True)) for row in rows], print_all(render.table(names, rows)))
 

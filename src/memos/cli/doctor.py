@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import platform
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from memos import __version__
+from memos.cli.doctor_queue import QueueReport, examine_queue
 from memos.errors import MemosError
+from memos.models.embed import Embedder
 from memos.organize.digest import MAX_ATTEMPTS
+from memos.recall.models import configured_embedder
 from memos.settings import Settings
 from memos.storage.ports import DIGEST, CubeInfo, Purged
 from memos.storage.sqlite.cube import SqliteCube
@@ -50,6 +54,7 @@ class Diagnosis:
     cubes: tuple[CubeReport, ...] = ()
     problems: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    queue: QueueReport | None = None
 
     @property
     def healthy(self) -> bool:
@@ -63,6 +68,7 @@ def examine(settings: Settings, *, vacuum: bool = False) -> Diagnosis:
     notes: list[str] = []
     cubes: tuple[CubeReport, ...] = ()
     embedder = _embedder(settings, problems)
+    queue: QueueReport | None = None
     control = settings.home / "control.db"
     if not control.is_file():
         notes.append(f"{settings.home} holds no data yet")
@@ -78,7 +84,10 @@ def examine(settings: Settings, *, vacuum: bool = False) -> Diagnosis:
                 _look_around(settings.home, {c.location for c in found}, problems, notes)
             finally:
                 registry.close()
-    return Diagnosis(str(settings.home), versions(), embedder, cubes, tuple(problems), tuple(notes))
+            queue = examine_queue(settings, {c.name: c.waiting.get("embed", 0) for c in cubes})
+            problems += queue.problems
+            notes += queue.notes
+    return Diagnosis(str(settings.home), versions(), embedder, cubes, tuple(problems), tuple(notes), queue)
 
 
 def versions() -> dict[str, str]:

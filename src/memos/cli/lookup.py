@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 SHORT = 8  # characters of an id in tables: its end, which is random (ids made in the same minute begin alike)
 LEAST = 6  # characters of a part of an id
 _PART = re.compile(rf"[0-9a-fA-F-]{{{LEAST},36}}")
+_NAMED = 10  # ids that an error lists
 _PAGES, _PAGE = 10, 1_000  # of the newest messages in which names of conversations are looked for
 
 
@@ -47,6 +48,32 @@ def whole_id(system: MemOS, state: State, text: str) -> str:
         raise InvalidInput(
             f"{text!r} may be any of {', '.join(found)}{' …' if len(found) == 10 else ''}; give more of it"
         )
+    return found[0]
+
+
+def whole_task_id(system: MemOS, text: str) -> str:
+    """The same for the id of a task, among all that are kept."""
+    if is_id(text):
+        return text
+    if not could_be_id(text):
+        raise InvalidInput(
+            f"{text!r} is not a task id; give one as `memos tasks list` shows it, or {LEAST} characters or more of its "
+            "beginning or end"
+        )
+    part = text.replace("-", "").casefold()
+    found: list[str] = []
+    cursor: str | None = None
+    while len(found) <= _NAMED:
+        page = system.tasks.find(limit=_PAGE, cursor=cursor)
+        bare = ((task.id, task.id.replace("-", "")) for task in page.items)
+        found += [id for id, digits in bare if digits.startswith(part) or digits.endswith(part)]
+        if (cursor := page.cursor) is None:
+            break
+    if not found:
+        raise NotFound(f"no task has an id that begins or ends with {text!r}; `memos tasks list` shows them")
+    if len(found) > 1:
+        named = ", ".join(found[:_NAMED]) + (" …" if len(found) > _NAMED else "")
+        raise InvalidInput(f"{text!r} may be any of {named}; give more of it")
     return found[0]
 
 

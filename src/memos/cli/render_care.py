@@ -14,6 +14,7 @@ from memos.cli.render import pairs, safe, table, when
 
 if TYPE_CHECKING:
     from memos.cli.doctor import Diagnosis
+    from memos.cli.doctor_queue import QueueReport
     from memos.cubes.archive import Report
     from memos.results import Stats
     from memos.storage.ports import CubeInfo
@@ -62,7 +63,8 @@ def stats(found: Stats) -> Table:
 
 def diagnosis(out: Console, found: Diagnosis) -> None:
     """What the doctor says."""
-    out.print(pairs((("home", found.home), ("embedder", found.embedder), ("versions", _counts(found.versions)))))
+    lines = [("home", found.home), ("embedder", found.embedder), ("versions", _counts(found.versions))]
+    out.print(pairs((*lines, ("queue", _queue(found.queue)))) if found.queue is not None else pairs(lines))
     if found.cubes:
         rows = [
             (
@@ -84,6 +86,16 @@ def diagnosis(out: Console, found: Diagnosis) -> None:
     for problem in (*found.problems, *(f"cube {c.name}: {p}" for c in found.cubes for p in c.problems)):
         out.print(Text(f"problem: {safe(problem)}", style="red"))
     out.print("no problems" if found.healthy else Text("there are problems", style="bold red"))
+
+
+def _queue(found: QueueReport) -> str:
+    if not found.reachable:
+        return f"{found.home}: cannot be used"
+    oldest = f", the oldest for {found.oldest_seconds:.0f} s" if found.waiting else ""
+    return (
+        f"{found.home}: {found.waiting} waiting{oldest}, {found.in_progress} in progress, "
+        f"{sum(found.failed.values())} failed"
+    )
 
 
 def size(count: int) -> str:

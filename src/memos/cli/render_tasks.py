@@ -7,8 +7,10 @@ from collections.abc import Mapping, Sequence
 
 from rich.table import Table
 
+from memos.background import SYSTEM
+from memos.cli.lookup import short_id
 from memos.cli.render import pairs, safe, table, when
-from memos.storage.tasks import KindStats, Task
+from memos.storage.tasks import KindStats, Task, TaskState
 
 
 def tasks(found: Sequence[Task]) -> Table | str:
@@ -17,10 +19,10 @@ def tasks(found: Sequence[Task]) -> Table | str:
         return "no tasks"
     rows = [
         (
-            t.id,
+            short_id(t.id),
             t.kind,
             t.state.value,
-            t.user,
+            _user(t),
             t.cube or "",
             f"{t.attempts}/{t.max_attempts}",
             when(t.enqueued_at),
@@ -38,12 +40,12 @@ def task(found: Task) -> Table:
             ("id", found.id),
             ("kind", found.kind),
             ("state", f"{found.state.value} ({found.progress:.0%})"),
-            ("user", found.user),
+            ("user", _user(found)),
             ("cube", found.cube or "none"),
             ("task id of the caller", found.caller_id or "none"),
             ("attempts", f"{found.attempts} of {found.max_attempts}"),
             ("enqueued", when(found.enqueued_at)),
-            ("next attempt", when(found.available_at)),
+            ("next attempt", when(found.available_at) if found.state is TaskState.WAITING else "none"),
             ("finished", when(found.finished_at) if found.finished_at else "not yet"),
             ("worker", found.worker or "none"),
             ("reason", safe(found.error or "none")),
@@ -58,11 +60,19 @@ def stats(found: Mapping[str, KindStats]) -> Table | str:
     if not found:
         return "nothing was ever queued"
     rows = [
-        (k, s.waiting, s.in_progress, s.failed, f"{s.oldest_seconds:.0f} s", s.per_minute, _latency(s))
+        (k, s.waiting, s.in_progress, s.failed, _oldest(s), s.per_minute, _latency(s))
         for k, s in sorted(found.items())
     ]
     return table(("kind", "waiting", "in progress", "failed", "oldest", "done / minute", "latency p50 / p95"), rows)
 
 
 def _latency(of: KindStats) -> str:
-    return f"{of.latency_p50:.2f} / {of.latency_p95:.2f} s"
+    return f"{of.latency_p50:.2f} / {of.latency_p95:.2f} s" if of.latency_p95 else "-"  # none was done of late
+
+
+def _oldest(of: KindStats) -> str:
+    return f"{of.oldest_seconds:.0f} s" if of.waiting else "-"
+
+
+def _user(of: Task) -> str:
+    return f"({SYSTEM})" if of.user == SYSTEM else of.user

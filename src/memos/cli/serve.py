@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from memos.cli.state import state_of
+from memos.cli.variables import unknown_variables
 from memos.errors import Unavailable
 
 
@@ -46,6 +47,8 @@ def serve(
             f"the server needs a package that is not installed ({error.name}); "
             "install the extra 'server': pip install '.[server]' in a checkout of MemOS"
         ) from None
+    import structlog
+
     from memos.storage.files import allow_many_files
     from memos.system import AsyncMemOS
 
@@ -54,8 +57,11 @@ def serve(
     options = ServerOptions.load(host=host, port=port, auth=auth, log_level=log_level)
     given: dict[str, Any] = {} if workers is None else {"workers": workers}
     settings = state.settings(**given)
+    unknown = unknown_variables()
 
     def ready(url: str, keys: bool) -> None:
+        for sentence in unknown:  # now that the log is set up
+            structlog.get_logger(__name__).warning("unknown_variable", message=sentence)
         if state.json:
             line = json.dumps({"url": url, "home": str(settings.home), "keys": keys}, ensure_ascii=False)
         else:

@@ -55,6 +55,11 @@ class State:
         """The user and cube, as every verb takes them."""
         return {"user": self.user, "cube": self.cube}
 
+    def tell(self, text: str) -> None:
+        """Say something beside the answer, on stderr; nothing with `--json`."""
+        if not self.json:
+            typer.echo(text, err=True)
+
     def answer(self, value: Any, show: Callable[[Console], None]) -> None:
         """Print a value: as JSON with `--json`, else the way `show` prints it."""
         if self.json:

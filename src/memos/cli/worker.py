@@ -9,9 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from memos.cli.place import differences, place_of
 from memos.cli.state import state_of
+from memos.cli.variables import unknown_variables
 
 if TYPE_CHECKING:
+    from memos.cli.state import State
     from memos.settings import Settings
 
 
@@ -29,9 +32,11 @@ def worker(
     allow_many_files()
     state = state_of(ctx)
     settings = replace(state.settings(), workers=slots, background=True)
+    for warning in (*unknown_variables(), *differences(settings, embedder=True)):
+        state.tell(f"memos: warning: {warning}")
     tracing.start("memos-worker")
     try:
-        failed, waiting = asyncio.run(_work(settings, drain))
+        failed, waiting = asyncio.run(_work(state, settings, drain))
     finally:
         tracing.stop()
     if drain:
@@ -40,7 +45,7 @@ def worker(
         raise typer.Exit(1 if left else 0)
 
 
-async def _work(settings: Settings, drain: bool) -> tuple[int, int]:
+async def _work(state: State, settings: Settings, drain: bool) -> tuple[int, int]:
     """Work until a signal comes, or (`drain`) until nothing is live. Returns how many tasks have failed for good, and how many
     are live.
     """
@@ -57,8 +62,8 @@ async def _work(settings: Settings, drain: bool) -> tuple[int, int]:
         except NotImplementedError:  # Windows: Ctrl+C raises KeyboardInterrupt
             break
     async with AsyncMemOS(settings=settings) as memos:
-        await memos.start()
-        typer.echo(f"memos worker: {settings.workers} slots on {_place(settings)}", err=True)
+        await memos.start("worker")
+        state.tell(f"memos worker: {settings.workers} slots, {place_of(settings)}")
         if not drain:
             await stop.wait()
             return 0, 0
@@ -68,11 +73,3 @@ async def _work(settings: Settings, drain: bool) -> tuple[int, int]:
                     await stop.wait()
         counts = await memos.tasks.counts()
         return counts[TaskState.FAILED], sum(counts[state] for state in LIVE)
-
-
-def _place(settings: Settings) -> str:
-    if settings.queue == "sqlite":
-        return str(settings.home)
-    if "@" in settings.queue:
-        return settings.queue.split("://")[0] + "://…@" + settings.queue.rsplit("@", 1)[1]
-    return settings.queue

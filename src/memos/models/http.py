@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from memos.errors import InvalidInput, ModelError, ModelTimeout, ModelUnavailable
+from memos.memory.url import without_password
 from memos.models.resilience import Failure, retry_after_seconds
 
 if TYPE_CHECKING:
@@ -34,8 +35,9 @@ class JsonClient:
             hint: what to do if the server cannot be reached, for the error message.
         """
         if not base_url.startswith(("http://", "https://")):
-            raise InvalidInput(f"base URL {base_url!r} must start with http:// or https://")
+            raise InvalidInput(f"base URL {without_password(base_url)!r} must start with http:// or https://")
         self.base_url = base_url.rstrip("/")
+        self._shown = without_password(self.base_url)
         self._headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
         self._hint = f"; {hint}" if hint else ""
         self._clients: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, httpx2.AsyncClient] = (
@@ -43,7 +45,7 @@ class JsonClient:
         )
 
     def __repr__(self) -> str:
-        return f"JsonClient({self.base_url!r})"
+        return f"JsonClient({self._shown!r})"
 
     async def post(self, path: str, payload: Mapping[str, object]) -> object:
         """Return the decoded answer to `payload` at `path`.
@@ -53,9 +55,9 @@ class JsonClient:
         """
         import httpx2
 
-        url = self.base_url + path
+        url = self._shown + path
         try:
-            response = await self._client().post(url, content=json.dumps(payload).encode(), headers=self._headers)
+            response = await self._client().post(self.base_url + path, content=json.dumps(payload).encode(), headers=self._headers)
         except httpx2.TimeoutException as error:
             raise Failure(ModelTimeout(f"{url} did not answer in time"), retry=True, dead=True) from error
         except httpx2.InvalidURL as error:

@@ -24,6 +24,14 @@ T = TypeVar("T")
 _LONGEST_RETRY_AFTER = 3_600.0
 
 
+class NotAsked(ModelUnavailable):
+    """The server failed again and again, so it was not asked this time. It may be after `retry_after` seconds."""
+
+    def __init__(self, message: str, retry_after: float) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
 class Failure(Exception):
     """What a provider raises inside a guarded call: the error for the caller, and what it says about the server."""
 
@@ -110,6 +118,7 @@ class CircuitBreaker:
         self._failures = 0
         self._state = CircuitState.CLOSED
         self._until = 0.0
+        self._cause = ""
         self._lock = threading.Lock()
 
     @property
@@ -126,7 +135,7 @@ class CircuitBreaker:
         """Ask to make a call; answer it with `succeeded`, `failed` or `abandoned`.
 
         Raises:
-            ModelUnavailable: the circuit is open, or its probe is still under way.
+            NotAsked: the circuit is open, or its probe is still under way.
         """
         with self._lock:
             if self._state is CircuitState.CLOSED:
@@ -134,19 +143,21 @@ class CircuitBreaker:
             if self._state is CircuitState.OPEN and self._clock() >= self._until:
                 self._state = CircuitState.HALF_OPEN
                 return
-            raise ModelUnavailable(
-                f"{self._name} failed {self._failures} times in a row; it will be asked again in {self.retry_in:.0f} s"
-            )
+            wait = self.retry_in
+            when = f"it will be asked again in {wait:.0f} s" if wait else "it is being asked again"
+            cause = f" (the last time: {self._cause})" if self._cause else ""
+            raise NotAsked(f"{self._name} failed {self._failures} times in a row; {when}{cause}", wait)
 
     def succeeded(self) -> None:
         """The server answered."""
         with self._lock:
-            self._failures, self._pause, self._state = 0, self._first, CircuitState.CLOSED
+            self._failures, self._pause, self._state, self._cause = 0, self._first, CircuitState.CLOSED, ""
 
-    def failed(self) -> None:
-        """The server did not answer."""
+    def failed(self, cause: str = "") -> None:
+        """The server did not answer; `cause` is told to those who are refused."""
         with self._lock:
             self._failures += 1
+            self._cause = cause
             if self._state is CircuitState.HALF_OPEN:
                 self._pause = min(self._longest, self._pause * 2)
             elif self._failures < self._threshold:
@@ -181,7 +192,8 @@ class Guard:
         """Return what `call` returns, trying again as `policy` allows.
 
         Raises:
-            ModelUnavailable, ModelTimeout, ModelError: the last attempt's error, or the circuit is open.
+            ModelUnavailable, ModelTimeout, ModelError: the last attempt's error.
+            NotAsked: the circuit is open.
         """
         deadline = self._clock() + policy.budget
         attempt = 1
@@ -212,7 +224,7 @@ class Guard:
             self.breaker.succeeded()
             return result
         if failure.dead:
-            self.breaker.failed()
+            self.breaker.failed(str(failure.error))
         else:
             self.breaker.succeeded()
         return failure

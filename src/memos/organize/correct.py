@@ -23,6 +23,7 @@ from memos.text.spans import sentences
 
 LOOKED_AT = 500  # memories among which what is meant is looked for
 _TOLD = (Kind.FACT, Kind.PROFILE, Kind.PREFERENCE, Kind.COMMITMENT, Kind.EVENT)
+_I = re.compile(r"\bI\b|我(?!的)")
 _SURE_ENOUGH = 0.8  # confidence of a fact that is a sentence of a record
 
 
@@ -68,7 +69,7 @@ async def _facts_meant(store: CubeStore, trace: Memory, correction: Correction) 
     there = _aimed_at(there, trace)
     if not there:
         return []
-    best = max(there, key=lambda m: (_nearness(m, trace), m.recorded_at is not None, m.recorded_at))
+    best = max(there, key=lambda m: (_nearness(m, trace), _of_me(m, trace), m.recorded_at is not None, m.recorded_at))
     records = {s.memory_id for s in best.sources}
     together = [m for m in there if m is best or any(s.memory_id in records for s in m.sources)]
     return [(m, correction.old) for m in together]
@@ -98,6 +99,11 @@ def _nearness(memory: Memory, trace: Memory) -> int:
     """How many words a memory shares with the correction and what was said before it."""
     said = " ".join([trace.text, *(str(m.get("text", "")) for m in trace.body.get("context", ()))])
     return len(_terms(memory.text) & _terms(said))
+
+
+def _of_me(memory: Memory, trace: Memory) -> bool:
+    """Whether the correction is of its speaker ("I like coffee, not tea"), and so is the memory."""
+    return _I.search(trace.text) is not None and memory.body.get("subject") == (trace.speaker or "user")
 
 
 def _terms(text: str) -> frozenset[str]:

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
+from memos.memory.clock import ZONE, written_in
 from memos.memory.ids import new_id
 from memos.memory.model import Edge, EdgeType, Kind, Memory, Status
 from memos.memory.statement import Ending, Mention, Statement
@@ -138,10 +140,16 @@ def _repeat(
             confidence=max(known.confidence, s.confidence),
             valid_from=start if earlier else known.valid_from,
             seen=known.seen + 1,
+            body=_rezoned(known, trace) if earlier else known.body,
         ),
         "evidence",
     )
     tx.link(Edge(known.id, trace.id, EdgeType.DERIVED_FROM, weight=s.confidence, valid_from=s.valid_from))
+
+
+def _rezoned(known: Memory, trace: Memory) -> Mapping[str, Any]:
+    """The body of a fact whose beginning another message told: the day is that of where this one was written."""
+    return {k: v for k, v in known.body.items() if k != ZONE} | written_in(trace.body)
 
 
 def _end(tx: WriteTx, trace: Memory, current: Sequence[Memory], at: datetime, outcome: Outcome) -> bool:
@@ -244,7 +252,7 @@ def _add(
             owner=trace.owner,
             session=trace.session,
             slot=s.slot,
-            body={**s.body, **past, "key": s.key, "value": s.value, "single": s.single},
+            body={**written_in(trace.body), **s.body, **past, "key": s.key, "value": s.value, "single": s.single},
         ),
         "derive",
     )

@@ -11,6 +11,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, tzinfo
 
+from memos.memory.clock import shown_since, shown_time
 from memos.memory.hit import Hit, Passage
 from memos.memory.model import LAYER_OF, Layer, Memory
 from memos.text.analysis import analyze, passages, sentences
@@ -69,8 +70,8 @@ def replace_block(block: _Block) -> _Block:
 
 def line(hit: Hit, zone: tzinfo) -> str:
     """One memory as one line: date, speaker, what was said; stale ones are marked."""
-    when = hit.memory.happened_at
-    stamp = f"{when.astimezone(zone):%Y-%m-%d %H:%M} " if when else ""
+    when = shown_time(hit.memory, zone)
+    stamp = f"{when} " if when else ""
     who = f"{escape(hit.memory.speaker)}: " if hit.memory.speaker else ""
     mark = "[outdated] " if hit.stale else ""
     no_longer = (
@@ -80,8 +81,8 @@ def line(hit: Hit, zone: tzinfo) -> str:
 
 
 def _fact_line(fact: Memory, zone: tzinfo) -> str:
-    since = f" (since {fact.valid_from.astimezone(zone):%Y-%m-%d})" if fact.valid_from else ""
-    return f"{escape(fact.text)}{since}"
+    since = shown_since(fact, zone)
+    return f"{escape(fact.text)} (since {since})" if since else escape(fact.text)
 
 
 def escape(text: str) -> str:

@@ -26,7 +26,7 @@ LEASE_SECONDS = 30.0
 IDLE_SECONDS = 5.0
 BACKOFF_BASE, BACKOFF_CAP = 1.0, 300.0
 PUT_OFF_LEAST = 0.5  # seconds before a task that was put off is tried again
-QUEUE_PAUSE, QUEUE_PAUSE_CAP = 0.5, 15.0
+QUEUE_PAUSE, QUEUE_PAUSE_CAP = 0.5, 5.0
 SETTLE_PAUSES = (0.1, 0.5, 2.0)  # seconds between the tries to settle, well within a lease
 HOPELESS = (InvalidInput, NotFound, AccessDenied)  # trying again changes nothing
 
@@ -60,6 +60,7 @@ class Worker:
         self._slots, self._seconds, self._grace = slots, lease_seconds, grace
         self._stopping = asyncio.Event()
         self._loops: list[asyncio.Task[None]] = []
+        self._trouble: str | None = None  # with the queue, as it was told already
         self.running = 0
 
     def start(self) -> None:
@@ -92,12 +93,15 @@ class Worker:
                 else:
                     await self._unless_stopped(self._queue.wait(IDLE_SECONDS))
                 pause = QUEUE_PAUSE
+                self._trouble = None
             except LeaseLost:
                 log.warning("lease_lost", worker=self.name)
             except (
                 Exception
             ) as e:  # the queue cannot be reached or written; what is leased comes back when its lease ends
-                log.error("queue_failed", error=named(e), pause=pause)
+                if not isinstance(e, Unavailable) and self._trouble != named(e):  # once; what is away says so itself
+                    log.error("queue_failed", error=named(e))
+                self._trouble = named(e)
                 await self._unless_stopped(asyncio.sleep(pause))
                 pause = min(pause * 2, QUEUE_PAUSE_CAP)
 

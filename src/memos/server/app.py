@@ -20,6 +20,7 @@ from memos.server.guard import Guarded
 from memos.server.limits import RateLimit
 from memos.server.observe import Observed
 from memos.server.options import ServerOptions
+from memos.server.quick import Shortcut
 from memos.system import AsyncMemOS
 
 
@@ -46,7 +47,7 @@ def create_app(memos: AsyncMemOS | None = None, options: ServerOptions | None = 
     @contextlib.asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         async with system:
-            await system.start()
+            await system.start("server")
             try:
                 yield
             finally:
@@ -59,6 +60,7 @@ def create_app(memos: AsyncMemOS | None = None, options: ServerOptions | None = 
         lifespan=lifespan,
         docs_url=None,  # ours loads nothing from elsewhere
         redoc_url=None,
+        telemetry={"tracing": False, "metrics": False, "logs": False},  # ours tells more, and asks for less
     )
     app.state.memos = system
     app.state.options = options
@@ -69,6 +71,7 @@ def create_app(memos: AsyncMemOS | None = None, options: ServerOptions | None = 
     for router in (health.router, *product.ROUTERS, *native.ROUTERS, *openmem.ROUTERS):
         app.router.routes.extend(router.routes)
     # The last one added is the first one a request passes.
+    app.add_middleware(Shortcut, app.router.routes)
     app.add_middleware(Bodies, options)
     app.add_middleware(Authenticated, system, options, RateLimit(options))
     app.add_middleware(Guarded, options)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import structlog
+
 from memos.errors import InvalidInput, MemosError, Unauthorized
 from memos.server.caller import ACT, ADMIN, NEEDED, OPEN, READ, WRITE, Caller, secret_of
 from memos.server.errors import refusal
@@ -9,6 +11,8 @@ from memos.server.limits import RateLimit
 from memos.server.options import ServerOptions
 from memos.server.wire import CALLER, App, Receive, Scope, Send, answer, header
 from memos.system import AsyncMemOS
+
+log = structlog.get_logger(__name__)
 
 PUBLIC = frozenset({"/health", "/ready", "/docs", "/openapi.json"})
 UNCOUNTED = frozenset({"/health", "/ready", "/metrics"})  # monitors must not be turned away
@@ -19,6 +23,7 @@ class Authenticated:
 
     def __init__(self, app: App, memos: AsyncMemOS, options: ServerOptions, rate: RateLimit) -> None:
         self._app, self._memos, self._options, self._rate = app, memos, options, rate
+        self._was_open = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one request."""
@@ -29,7 +34,9 @@ class Authenticated:
         try:
             try:
                 caller: Caller | None = await identified(self._memos, self._options, scope)
+                self._notice(caller is OPEN)
             except (Unauthorized, InvalidInput):
+                self._notice(False)
                 if counted:
                     self._rate.take(scope, address)
                 if scope["path"] not in PUBLIC:
@@ -42,6 +49,12 @@ class Authenticated:
         except MemosError as error:
             return await answer(scope, receive, send, refusal(error))
         return await self._app(scope, receive, send)
+
+    def _notice(self, is_open: bool) -> None:
+        """Say it in the log when the first key was made: from then on requests without one are refused."""
+        if self._was_open and not is_open:
+            log.warning("keys_needed", auth=self._options.auth, why="an API key was made")
+        self._was_open = is_open
 
 
 async def identified(memos: AsyncMemOS, options: ServerOptions, scope: Scope) -> Caller:

@@ -7,7 +7,7 @@ FastAPI's own way, which also says what is wrong with it. Documentation and answ
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 from fastapi.params import Depends, Header
@@ -15,26 +15,59 @@ from fastapi.routing import APIRoute
 from pydantic import BaseModel, TypeAdapter, ValidationError
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
-from starlette.types import Message, Receive, Scope, Send
+from starlette.routing import BaseRoute
+
+from memos.errors import MemosError
+from memos.server.errors import refusal
+from memos.server.wire import App, Message, Receive, Scope, Send, answer
 
 Part = Callable[[Request], Any]
 _Plan = tuple[tuple[str, TypeAdapter[Any]], list[tuple[str, Part]], list[tuple[str, Part]]]
 
 
 class QuickRoute(APIRoute):
-    """A route that takes the short way where its function allows: a JSON body, the request, what depends on the request alone,
-    and headers. Use it as the `route_class` of a router.
+    """A route that can be taken the short way where its function allows: a JSON body, the request, what depends on the request
+    alone, and headers. Use it as the `route_class` of a router.
     """
 
     def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
         super().__init__(path, endpoint, **options)
         plan = _plan(endpoint) if "{" not in path else None
-        if plan is not None:
-            self.app = _Quick(endpoint, *plan, self.app)
+        self.quick = _Quick(endpoint, *plan) if plan is not None else None
+
+
+class Shortcut:
+    """ASGI middleware, the innermost: takes the short way, or hands the request on to FastAPI."""
+
+    def __init__(self, app: App, routes: Sequence[BaseRoute]) -> None:
+        self._app = app
+        self._quick = {
+            (method, route.path): (route, route.quick)
+            for route in routes
+            if isinstance(route, QuickRoute) and route.quick is not None
+            for method in route.methods
+        }
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one request."""
+        found = self._quick.get((scope["method"], scope["path"])) if scope["type"] == "http" else None
+        if found is None or scope["query_string"]:
+            return await self._app(scope, receive, send)
+        route, quick = found
+        scope.update(route=route, endpoint=route.endpoint, path_params={})
+        try:
+            again = await quick(scope, receive, send)
+        except MemosError as error:
+            return await answer(scope, receive, send, refusal(error))
+        if again is None:
+            return None
+        for name in ("route", "endpoint", "path_params"):
+            scope.pop(name, None)
+        return await self._app(scope, again, send)
 
 
 class _Quick:
-    """The ASGI application of such a route."""
+    """How the function of a route is called for a request that is as it should be."""
 
     def __init__(
         self,
@@ -42,18 +75,16 @@ class _Quick:
         body: tuple[str, TypeAdapter[Any]],
         parts: list[tuple[str, Part]],
         asked: list[tuple[str, Part]],
-        slow: Callable[[Scope, Receive, Send], Awaitable[None]],
     ) -> None:
-        self._endpoint, self._slow = endpoint, slow
+        self._endpoint = endpoint
         self._body, self._adapter = body
         self._parts, self._asked = parts, asked
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["query_string"]:
-            return await self._slow(scope, receive, send)
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> Receive | None:
+        """Answer the request; or the `receive` with which FastAPI can read it as if nobody had."""
         request = Request(scope, receive, send)
         if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
-            return await self._slow(scope, receive, send)
+            return receive
         try:
             raw = await request.body()
         except ClientDisconnect:  # nobody is there to read an answer
@@ -62,7 +93,7 @@ class _Quick:
             given = {name: part(request) for name, part in self._parts}
             given[self._body] = self._adapter.validate_json(raw)
         except ValidationError:
-            return await self._slow(scope, _again(raw, receive), send)
+            return _again(raw, receive)
         for name, dependency in self._asked:
             value = dependency(request)
             given[name] = await value if inspect.isawaitable(value) else value

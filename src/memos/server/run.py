@@ -12,10 +12,12 @@ from collections.abc import Awaitable, Callable, Iterator
 from types import FrameType
 from typing import Any
 
+import structlog
 import uvicorn
 
 from memos import tracing
 from memos.errors import InvalidInput, Unavailable
+from memos.memory.url import without_password
 from memos.server.app import create_app
 from memos.server.auth import needs_keys
 from memos.server.frame import Frame
@@ -24,6 +26,7 @@ from memos.server.options import ServerOptions
 from memos.server.protocol import protocol
 from memos.system import AsyncMemOS
 
+log = structlog.get_logger(__name__)
 Ready = Callable[[str, bool], None]
 
 
@@ -148,6 +151,17 @@ async def _serve(
     url = f"http://{f'[{host}]' if ':' in host else host}:{port}"
 
     async def tell() -> None:
-        ready(url, await needs_keys(system, options))
+        keys, settings = await needs_keys(system, options), system.settings
+        queue = without_password(settings.queue)
+        log.info(
+            "serving", url=url, home=str(settings.home), queue=queue, auth=options.auth, keys_needed=keys,
+            workers=settings.workers, embedder=settings.embedder,
+        )  # fmt: skip
+        ready(url, keys)
 
-    await Server(config, frame.streams.stop, tell).serve(sockets=[listener])
+    def stopping() -> None:
+        log.info("stopping", url=url)
+        frame.streams.stop()
+
+    await Server(config, stopping, tell).serve(sockets=[listener])
+    log.info("stopped", url=url)

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from datetime import datetime, tzinfo
 from types import MappingProxyType
 
+from memos.memory.clock import shown_since, shown_time
 from memos.memory.fields import WIRE_TYPES
 from memos.memory.hit import Hit
 from memos.memory.model import Kind, Layer, Memory, Status
@@ -68,14 +69,13 @@ def readable(memory: Memory, zone: tzinfo, *, outdated: bool = False) -> str:
     if memory.kind in FILES:
         return f"{mark}[{memory.title}] {memory.text}" if memory.title else mark + memory.text
     if memory.layer is not Layer.TRACE:
-        lasting = (
-            memory.valid_from is not None and memory.kind is not Kind.EVENT
-        )  # the text of an event says when it was
-        since = f" (since {memory.valid_from.astimezone(zone):%Y-%m-%d})" if lasting and memory.valid_from else ""
-        return f"{mark}{memory.text}{since}"
-    when = f"{memory.happened_at.astimezone(zone):%Y-%m-%d %H:%M} " if memory.happened_at else ""
+        # the text of an event says when it was
+        since = "" if memory.kind is Kind.EVENT else shown_since(memory, zone)
+        return f"{mark}{memory.text} (since {since})" if since else mark + memory.text
+    said = own_words(memory.text, memory.speaker)
+    when = shown_time(memory, zone)
     who = f"{memory.speaker}: " if memory.speaker else ""
-    return f"{when}{mark}{who}{own_words(memory.text, memory.speaker)}"
+    return f"{when} {mark}{who}{said}" if when else f"{mark}{who}{said}"
 
 
 def relativity(score: float) -> float:

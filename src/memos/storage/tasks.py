@@ -18,6 +18,7 @@ from memos.memory.model import EMPTY
 
 MAX_ATTEMPTS = 5
 MERGE_AMONG = 100
+WORKER_STOPPED = "worker stopped"  # in the error of a task whose lease ran out
 KEPT_SECONDS = 7 * 86_400.0  # how long a finished task can be asked for
 
 
@@ -240,6 +241,10 @@ class TaskQueue(Protocol):
 
     async def prune(self, older_than: float = KEPT_SECONDS) -> int:
         """Delete tasks that were completed or cancelled so many seconds ago. Failed ones stay until retried or cancelled."""
+        ...
+
+    async def advice(self) -> str | None:
+        """What whoever runs the queue should change about it, in a sentence; None when all is well."""
         ...
 
     async def close(self) -> None:

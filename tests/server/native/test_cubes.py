@@ -223,3 +223,12 @@ async def test_an_imported_copy_does_not_stand_before_the_memories_it_is_one_of(
     assert (await app_client.get(f"/product/get_memory/{id}")).json()["data"]["memory"] == "I like tea."
     assert (await app_client.post("/product/delete_memory", json={"memory_ids": [id]})).status_code == 200
     assert await memos.locate([id]) == {id: "a-copy"}
+
+
+async def test_a_nul_in_a_path_is_no_slash(app_client: httpx2.AsyncClient) -> None:
+    await app_client.post("/v1/cubes", json={"name": "a/b", "user": "ada"})
+    for path in ("a%00b", "a%00b%2Fc"):
+        assert (await app_client.get(f"/v1/cubes/{path}?user=ada")).status_code == 404
+    granted = await app_client.put("/v1/cubes/a%2Fb/grants/x%00y?user=ada", json={"level": "read"})
+    assert granted.status_code == 404
+    assert (await app_client.get("/v1/cubes/a%2Fb?user=ada")).json()["grants"] == {}

@@ -70,6 +70,14 @@ async def test_the_same_idempotency_key_answers_the_same_ids(app_client: httpx2.
     assert len((await app_client.get("/v1/memories", params={"kinds": "trace"})).json()["items"]) == 2
 
 
+async def test_what_is_added_again_under_a_task_id_can_be_asked_for(app_client: httpx2.AsyncClient) -> None:
+    for name in ("one", "two"):
+        body = {"messages": "I live in Oslo.", "idempotency_key": "k", "task_id": name, "wait": True}
+        added = (await app_client.post("/v1/memories", json=body)).json()
+        tasks = (await app_client.get("/v1/tasks", params={"task_id": name})).json()["items"]
+        assert [task["id"] for task in tasks] == [added["task"]]
+
+
 async def test_two_different_idempotency_keys_are_refused(app_client: httpx2.AsyncClient) -> None:
     answer = await app_client.post(
         "/v1/memories", json={"messages": "a", "idempotency_key": "k1"}, headers={"Idempotency-Key": "k2"}

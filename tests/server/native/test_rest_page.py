@@ -22,7 +22,7 @@ def examples() -> list[tuple[str, str]]:
         for example in block.split("$ curl ")[1:]:
             command, _, shown = example.partition("\n{") if "\n{" in example else (example, "", "")
             if command.count("'") % 2:  # the command goes on in further lines, which begin with a brace
-                end = example.index("'", example.rindex("--json") + 10)
+                end = example.index("'", example.rindex(" -d '") + 6)
                 command, shown = example[: end + 1], example[end + 1 :].strip()[1:]
             found.append((command, f"{{{shown}" if shown.strip() else ""))
     return found
@@ -41,9 +41,8 @@ async def send(client: httpx2.AsyncClient, command: str, folder: Path) -> httpx2
             case "-H":
                 name, _, value = next(words).partition(": ")
                 headers[name] = value
-            case "--json":
-                content, headers["Content-Type"] = next(words).encode(), "application/json"
-                method = method or "POST"
+            case "-d":
+                content, method = next(words).encode(), method or "POST"
             case "-o":
                 saved = next(words)
             case "-T":

@@ -136,3 +136,21 @@ class TestLimits:
         assert await cloud.error("add/message", user_id="alice", messages=rows) == (200, 40000)
         assert await cloud.error("add/message", user_id="alice", messages="x" * 51) == (200, 40000)
         assert await cloud.error("add/feedback", user_id="alice", feedback_content="x" * 51) == (200, 40000)
+
+
+async def test_an_add_for_several_users_is_stored_for_all_or_for_none(cloud: Cloud, memos: AsyncMemOS) -> None:
+    await memos.accounts.create_user("stopped")
+    await memos.accounts.set_active("stopped", False)
+    await memos.create_cube("taken", user="bob")
+    for bad in ("\x01", "stopped", "taken"):
+        await cloud.error("add/message", user_id=["ada", bad], messages="I like tea.")
+    assert await memos.count(user="ada") == 0
+
+
+async def test_what_is_added_again_can_be_asked_for_too(cloud: Cloud) -> None:
+    message = {"role": "user", "content": "I live in Oslo.", "message_id": "m-1"}
+    for mode in (True, True, False):
+        data = await cloud.ok("add/message", user_id="bea", async_mode=mode, messages=[message])
+        status = await cloud.ok("get/status", task_id=data["task_id"])
+        assert status["task_id"] == data["task_id"]
+        assert status["status"] in ("running", "completed")

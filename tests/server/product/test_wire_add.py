@@ -158,6 +158,16 @@ async def test_the_same_message_again_is_one_record_with_one_id(app_client: Clie
     assert len(ids) == 1
 
 
+async def test_every_name_that_an_add_answers_can_be_asked_for(app_client: Client) -> None:
+    body = {"user_id": "u", "messages": [{"role": "user", "content": "I own a lute.", "message_id": "m1"}]}
+    for more in ({"task_id": "t-1"}, {"task_id": "t-2"}, {"task_id": "t-3", "async_mode": "sync"}):
+        assert (await post(app_client, "/add", body | more))["task_id"] == more["task_id"]
+        await idle(app_client, "u")
+        answer = await app_client.get("/product/scheduler/status", params={"user_id": "u", "task_id": more["task_id"]})
+        assert answer.status_code == 200, answer.text
+        assert [(row["task_id"], row["status"]) for row in answer.json()["data"]] == [(more["task_id"], "completed")]
+
+
 async def test_a_cube_that_is_named_is_made_and_owned_by_who_writes(app_client: Client, memos: AsyncMemOS) -> None:
     await post(app_client, "/add", {"user_id": "u", "writable_cube_ids": ["shared"], "messages": "I own a lute."})
     assert await memos.owner_of("shared") == "u"

@@ -58,7 +58,7 @@ async def test_a_server_that_is_killed_and_started_again_has_lost_nothing(
     own_server: Callable[..., Server], open_queue: Open
 ) -> None:
     server = own_server(appendonly="yes")
-    queue, other = open_queue(server.url), open_queue(server.url)
+    queue, other = open_queue(server.url, patience=20.0), open_queue(server.url, patience=20.0)
     made = await queue.enqueue([new(f"l{i % 5}", key=f"k{i}") for i in range(50)])
     leased = await take(queue, limit=3, seconds=60)
     finished = await take(other, limit=2)
@@ -81,7 +81,7 @@ async def test_who_waits_while_the_server_is_away_is_woken_when_it_is_back(
     own_server: Callable[..., Server], open_queue: Open
 ) -> None:
     server = own_server(appendonly="yes")
-    queue, other = open_queue(server.url), open_queue(server.url)
+    queue, other = open_queue(server.url, patience=20.0), open_queue(server.url, patience=20.0)
     assert await queue.lease("w", KINDS) is None
     waiting = asyncio.create_task(queue.wait(20))
     await asyncio.sleep(0.1)

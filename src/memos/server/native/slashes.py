@@ -19,6 +19,8 @@ class SlashRoute(APIRoute):
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
         """Whether a request is for this route."""
         raw: bytes = scope.get("raw_path") or b""
+        if b"%00" in raw:  # no name holds one, and it must not stand for a slash
+            return Match.NONE, {}
         if b"%2" not in raw or b"%2f" not in raw.lower():
             return super().matches(scope)
         path = unquote(raw.replace(b"%2F", b"%00").replace(b"%2f", b"%00").decode("ascii", "replace"))

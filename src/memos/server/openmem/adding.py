@@ -46,6 +46,9 @@ async def add_message(memos: AsyncMemOS, caller: Caller, body: AddBody) -> TaskD
     """Store messages. Who may not write into all of them writes into none."""
     users = subjects(caller, body.user_id, body.agent_id)
     written = await bases(memos, caller, body.allow_knowledgebase_ids, WRITE, users[0])
+    for user in users:  # before anything is stored for another of them
+        if await memos.owner_of(user) is not None:
+            await memos.open_cube(user, user=user)
     views = body.allow_memory_view
     labels = {"agent_id": body.agent_id, "app_id": body.app_id, "source": body.source, "allow_memory_view": views}
     entry = _Entry(

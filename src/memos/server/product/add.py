@@ -51,7 +51,8 @@ async def add(core: AsyncMemOS, caller: Caller, body: AddBody) -> Response:
             report.failed.append((cube, error))
     if report.failed:
         return _failed(report, cubes)
-    task = body.task_id or (report.tasks[0] if len(report.tasks) == 1 else None)
+    name = body.task_id or (report.tasks[0] if len(report.tasks) == 1 else None)
+    task = name if report.tasks else None  # files alone are stored without a task; a name that nothing knows is not told
     return ok(wording.ADDED, report.rows, task_id=task, notices=report.notices or None)
 
 

@@ -16,7 +16,11 @@ from memos.memory.url import without_password
 log = structlog.get_logger(__name__)
 T = TypeVar("T")
 
-PATIENCE = 8.0  # seconds that a call waits for a server that went away; the first connection is not waited for
+PATIENCE = 1.0  # seconds that a call waits for a server that went away; the first connection is not waited for
+LOOK_SECONDS = (
+    3.0  # how often it is looked whether a server that is away is back; what is asked meanwhile fails at once
+)
+SCRIPT_SECONDS = 4.0  # a server that says nothing for so long is away; it is one that hangs, or a network that swallows
 PAUSE, PAUSE_CAP = 0.02, 1.0
 ANSWER_SECONDS = 30.0
 CALLS_AT_ONCE = 32  # each has a connection; more would only queue up in the server
@@ -27,8 +31,8 @@ CAN_WAIT_FOR_DISK = (7, 2)
 class Link:
     """Runs scripts on one server, in one event loop. Connects at the first call."""
 
-    def __init__(self, url: str, key: str) -> None:
-        """`key`: given to every script as KEYS[1]. Raises Unavailable without the package, InvalidInput for no URL."""
+    def __init__(self, url: str, key: str, patience: float = PATIENCE) -> None:
+        """`key`: given to every script as KEYS[1]. `patience`: seconds that a call waits for a server that went away. Raises Unavailable without the package, InvalidInput for no URL."""
         try:
             self._redis: Any = import_module("redis.asyncio")
             self._errors: Any = import_module("redis.exceptions")
@@ -52,7 +56,10 @@ class Link:
         self._ready = False
         self._connecting = asyncio.Lock()
         self._at_once = asyncio.Semaphore(CALLS_AT_ONCE)
-        self._to_disk = False
+        self._to_disk = self._on_disk = False
+        self._patience = patience
+        self._away_since: float | None = None
+        self._look_at = 0.0
         self._closed = False
         self._url = url
         try:
@@ -70,17 +77,20 @@ class Link:
             protocol=2,
             retry=retry,  # `_patiently` does it, which knows that it is a second time
             socket_timeout=ANSWER_SECONDS,
-            socket_connect_timeout=5.0,
+            socket_connect_timeout=1.0,
         )
 
-    async def run(self, script: str, *arguments: Any, disk: bool = False) -> Any:
-        """What a script answers. `disk`: its writes are on the server's disk then, where the server can tell.
+    async def run(self, script: str, *arguments: Any, disk: bool = False, brief: bool = False) -> Any:
+        """What a script answers. `disk`: its writes are on the server's disk then, where the server can tell. `brief`: somebody
+        waits who can do without, so the whole call takes no longer than the patience.
 
         Raises Unavailable, StorageFull, StorageReadOnly, StorageError.
         """
-        return await self.run_again(script, lambda _: arguments, disk=disk)
+        return await self.run_again(script, lambda _: arguments, disk=disk, brief=brief)
 
-    async def run_again(self, script: str, arguments: Callable[[bool], Any], *, disk: bool = False) -> Any:
+    async def run_again(
+        self, script: str, arguments: Callable[[bool], Any], *, disk: bool = False, brief: bool = False
+    ) -> Any:
         """The same; `arguments` is asked for them before each try, and told whether an earlier one may have happened."""
 
         async def once(again: bool) -> Any:
@@ -89,7 +99,18 @@ class Link:
                 return await self._run_to_disk(script, arguments(again))
             return await self._script(script)(keys=[self._key], args=arguments(again))
 
-        return await self._patiently(once)
+        longest = ANSWER_SECONDS if disk else self._patience + (0.0 if brief else SCRIPT_SECONDS)
+        return await self._patiently(once, longest)
+
+    async def advice(self) -> str | None:
+        """What whoever runs the server should change, in a sentence. Raises Unavailable."""
+        await self._patiently(lambda _: self._connect(), self._patience + SCRIPT_SECONDS)
+        if self._on_disk:
+            return None
+        return (
+            f"Redis at {self.shown} keeps no append-only file: after a Redis crash tasks are lost until the next sweep; "
+            "set appendonly yes"
+        )
 
     async def next_entry(self, stream: str, after: bytes, seconds: float) -> None:
         """Return when a stream has an entry after this one, or when the time has passed; also when the server is away."""
@@ -128,21 +149,51 @@ class Link:
             raise StorageError(f"Redis at {self.shown} did not write to its disk in {ANSWER_SECONDS / 2:.0f} s")
         return answer
 
-    async def _patiently(self, once: Callable[[bool], Awaitable[T]]) -> T:
-        until = time.monotonic() + (PATIENCE if self._ready else 0.0)
+    async def _patiently(self, once: Callable[[bool], Awaitable[T]], longest: float) -> T:
+        self._unless_away()
+        begun = time.monotonic()
+        until = begun + (self._patience if self._ready else 0.0)
         pause, again = PAUSE, False
         while True:
             try:
-                async with self._at_once:
-                    return await once(again)
+                async with asyncio.timeout(max(0.0, begun + longest - time.monotonic())), self._at_once:
+                    answer = await once(again)
             except (self._errors.RedisError, *self._away) as error:
                 if isinstance(error, self._errors.ReadOnlyError):
                     await self._drop_idle()
                 if not self._may_pass(error) or time.monotonic() + pause > until:
+                    if isinstance(error, self._away) and not isinstance(error, self._denied):
+                        self._is_away(error)
                     raise self._translated(error) from error
+            else:
+                self._is_there()
+                return answer
             again = True
             await asyncio.sleep(pause)
             pause = min(pause * 2, PAUSE_CAP)
+
+    def _unless_away(self) -> None:
+        """Raise Unavailable while the server is away, but for one call now and then, which looks whether it is back."""
+        if self._away_since is None:
+            return
+        now = time.monotonic()
+        if now < self._look_at:
+            gone = now - self._away_since
+            raise Unavailable(f"Redis at {self.shown} cannot be reached for {gone:.0f} s now; is it running?")
+        self._look_at = now + LOOK_SECONDS
+
+    def _is_away(self, error: Exception) -> None:
+        now = time.monotonic()
+        self._look_at = now + LOOK_SECONDS
+        if self._away_since is None:  # told once, not at every try
+            self._away_since = now
+            advice = "what is added is stored meanwhile; background work waits"
+            log.error("queue_unreachable", server=self.shown, error=type(error).__name__, advice=advice)
+
+    def _is_there(self) -> None:
+        if self._away_since is not None:
+            log.info("queue_reachable", server=self.shown, away_seconds=round(time.monotonic() - self._away_since, 1))
+            self._away_since = None
 
     def _may_pass(self, error: Exception) -> bool:
         if isinstance(error, self._denied):
@@ -171,10 +222,8 @@ class Link:
                     f"Redis at {self.shown} throws keys away when it is full ({policy}), also tasks; "
                     "set maxmemory-policy noeviction"
                 )
-            on_disk = bool(int(info.get("aof_enabled", 0)))
-            if not on_disk:
-                log.warning("queue_not_on_disk", server=self.shown, advice="set appendonly yes: tasks die with it now")
-            self._to_disk = on_disk and version >= CAN_WAIT_FOR_DISK
+            self._on_disk = bool(int(info.get("aof_enabled", 0)))
+            self._to_disk = self._on_disk and version >= CAN_WAIT_FOR_DISK
             if info.get("redis_mode") == "cluster":
                 await self._client.aclose()
                 self._client, self._to_disk = self._client_of(self._redis.RedisCluster), False

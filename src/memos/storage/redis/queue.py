@@ -28,7 +28,7 @@ from memos.errors import Busy, InvalidInput, LeaseLost, StorageError
 from memos.memory.ids import is_id
 from memos.memory.time import from_micros, to_micros
 from memos.storage.redis import scripts, scripts_care
-from memos.storage.redis.link import Link
+from memos.storage.redis.link import PATIENCE, Link
 from memos.storage.redis.rows import (
     asked,
     micros,
@@ -69,10 +69,17 @@ class RedisTaskQueue:
     """A `TaskQueue` on one Redis server. Connects at the first call; belongs to one event loop."""
 
     def __init__(
-        self, url: str, *, limits: Limits = Limits(), namespace: str | None = None, clock: Clock | None = None
+        self,
+        url: str,
+        *,
+        limits: Limits = Limits(),
+        namespace: str | None = None,
+        clock: Clock | None = None,
+        patience: float = PATIENCE,
     ) -> None:
         """`url`: redis://, rediss:// or unix://. `namespace`: what stands behind `#` in the URL, or `memos`, when not given;
         installations that do not share their cubes need different ones. `clock` replaces the server's clock, for tests.
+        `patience`: seconds that a call waits for a server that went away.
 
         Raises Unavailable when the package is missing, InvalidInput for what is no URL or namespace.
         """
@@ -81,7 +88,7 @@ class RedisTaskQueue:
         if not namespace or set(namespace) & set("{}"):
             raise InvalidInput(f"{namespace!r} cannot be a namespace; it is not empty and has no braces")
         self._prefix = f"{{{namespace}}}:"
-        self._link = Link(url, self._prefix)
+        self._link = Link(url, self._prefix, patience)
         self._limits = limits
         self._clock = clock
         self._self = object()  # stands for this queue where it must not be kept alive
@@ -97,14 +104,14 @@ class RedisTaskQueue:
         given = tasks_argument(tasks)
         durable = any(task.durable for task in tasks)
         per_user, total = self._limits.per_user, self._limits.total
-        refused, found = await self._run(scripts.ENQUEUE, per_user, total, given, disk=durable)
+        refused, found = await self._run(scripts.ENQUEUE, per_user, total, given, disk=durable, brief=not durable)
         if refused:
             raise self._busy(refused == b"user", found)
         return tasks_of(found)
 
     async def check_room(self, user: str, count: int = 1) -> None:
         """See `TaskQueue.check_room`."""
-        mine, total = await self._run(scripts.ROOM, asked(user))
+        mine, total = await self._run(scripts.ROOM, asked(user), brief=True)
         if mine + count > self._limits.per_user:
             raise self._busy(True, mine)
         if total + count > self._limits.total:
@@ -279,9 +286,14 @@ class RedisTaskQueue:
 
     # --- the server --------------------------------------------------------------------------------------------
 
-    async def _run(self, script: str, *arguments: Any, disk: bool = False) -> Any:
+    async def advice(self) -> str | None:
+        """See `TaskQueue.advice`."""
         self._open()
-        return await self._link.run(script, self._now(), *arguments, disk=disk)
+        return await self._link.advice()
+
+    async def _run(self, script: str, *arguments: Any, disk: bool = False, brief: bool = False) -> Any:
+        self._open()
+        return await self._link.run(script, self._now(), *arguments, disk=disk, brief=brief)
 
     def _open(self) -> None:
         if self._closed:

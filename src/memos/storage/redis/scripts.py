@@ -197,7 +197,7 @@ for _, outcome in ipairs(ends) do
     t.by, t.error = token, outcome.error
     if verdict == 'done' then
       finish(t, 'completed')
-      t.progress, t.result = '1', outcome.result
+      t.progress, t.result, t.error = '1', outcome.result, false
       save(t, 'state', 'finished', 'progress', 'error', 'result', 'by')
     elseif verdict == 'dead' then
       bury(t)
@@ -207,6 +207,7 @@ for _, outcome in ipairs(ends) do
       save(t, 'state', 'error', 'available', 'worker', 'progress', 'by')
     else
       t.available = int(math.max(tonumber(t.available), now + outcome.delay))
+      if outcome.error then save(t, 'error') end
       release(t)
     end
   end

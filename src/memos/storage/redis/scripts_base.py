@@ -30,6 +30,7 @@ Writes that free memory come first in `lease` and `settle`, so that both go on w
 from __future__ import annotations
 
 from memos.storage.redis.rows import FIELDS
+from memos.storage.tasks import WORKER_STOPPED
 
 BASE = """
 local P, call = KEYS[1], redis.call
@@ -287,13 +288,13 @@ local function bury(t)
 end
 
 local function run_out(t)
+  t.error = 'its %STOPPED% or hung in attempt ' .. t.attempts .. ' of ' .. t.max .. ': the lease ran out'
   if tonumber(t.attempts) >= tonumber(t.max) then
-    t.error = 'the worker stopped or took too long, at the last of ' .. t.max .. ' attempts'
     bury(t)
   else
     t.worker, t.progress = false, '0'
     turn(t, 'waiting')
-    save(t, 'state', 'worker', 'progress')
+    save(t, 'state', 'worker', 'progress', 'error')
   end
 end
 
@@ -322,7 +323,7 @@ local function close()
   write()
   if woke then call('XADD', P .. 'wake', 'MAXLEN', 1, '*', 'w', '1') end
 end
-""".replace("%FIELDS%", ", ".join(f"'{field}'" for field in FIELDS))
+""".replace("%STOPPED%", WORKER_STOPPED).replace("%FIELDS%", ", ".join(f"'{field}'" for field in FIELDS))
 
 
 def whole(body: str) -> str:

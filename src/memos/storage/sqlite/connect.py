@@ -35,7 +35,9 @@ FileId = tuple[int, int]  # device and inode
 _LITTLE = 64 << 10
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 _CROWDED = frozenset({errno.EMFILE, errno.ENFILE})
-_TOO_MANY = "this process has too many files open: raise the limit (`ulimit -n 65536`) or lower `open_cubes`, then retry"
+_TOO_MANY = (
+    "this process has too many files open: raise the limit (`ulimit -n 65536`) or lower `open_cubes`, then retry"
+)
 _FORBIDDEN = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
 
 

@@ -196,6 +196,10 @@ class SqliteTaskQueue:
             self._bell.ring()
         return changed
 
+    async def advice(self) -> str | None:
+        """See `TaskQueue.advice`."""
+        return None
+
     async def close(self) -> None:
         """Finish queued writes and let go of the file."""
         self._bell.close()

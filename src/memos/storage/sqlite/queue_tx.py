@@ -29,7 +29,7 @@ from memos.storage.sqlite.queue_sql import (
     micros,
     to_task,
 )
-from memos.storage.tasks import MERGE_AMONG, Lease, Limits, Outcome, Task, TaskQuery, TaskState, Verdict
+from memos.storage.tasks import MERGE_AMONG, WORKER_STOPPED, Lease, Limits, Outcome, Task, TaskQuery, TaskState, Verdict
 
 RETRY_AFTER = 1.0
 BATCH = 2_000  # tasks that one transaction deletes, so that others are not held up
@@ -130,7 +130,7 @@ class QueueTx:
         self.db.execute(
             "UPDATE tasks SET state=CASE WHEN attempts<max_attempts THEN 0 ELSE 3 END, "
             "finished_at=CASE WHEN attempts<max_attempts THEN NULL ELSE ?1 END, progress=0, "
-            "error='its worker stopped or hung in attempt ' || attempts || ' of ' || max_attempts || ': the lease ran out' "
+            f"error='its {WORKER_STOPPED} or hung in attempt ' || attempts || ' of ' || max_attempts || ': the lease ran out' "
             "WHERE lane=?2 AND state<2 AND seq<=?3",
             (self._now, lane, last),
         )

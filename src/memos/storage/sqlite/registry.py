@@ -58,6 +58,18 @@ class SqliteRegistry:
                 if there and (what == "gone" or abandoned(_sign(self.folder / "cubes" / file))):
                     self._clear(db, file)
 
+    def note(self, key: str, value: str) -> None:
+        """Keep a word about the data folder for other processes; nothing is written when it is there already."""
+        if self.noted(key) != value:
+            with self._control.change() as db:
+                db.execute("INSERT OR REPLACE INTO meta(key, value) VALUES(?, ?)", (key, value))
+
+    def noted(self, key: str) -> str | None:
+        """What was kept under a key."""
+        with self._control.use() as db:
+            found: str | None = db.execute("SELECT value FROM meta WHERE key=?", (key,)).get
+            return found
+
     def create(
         self, name: str, owner: str, info: Mapping[str, Any] | None = None, *, file: str | None = None
     ) -> tuple[CubeInfo, bool]:
