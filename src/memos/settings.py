@@ -29,7 +29,7 @@ class Settings:
     (survives a crash of the process). `embedder`: `default`, `none`, or `provider:model`. `reranker`: `none`,
     `cohere:MODEL`, `jina:MODEL` or `tei`. `embedder_url`, `embedder_key`, `reranker_url`, `reranker_key`: the server of such a
     model and the key for it; left empty, what the provider's own variables say (`models/address`). `timezone`: of times given without one. `background`: digest and embed after `add`
-    without being asked. `open_cubes`: how many cubes stay open. `resident_mb`: memory that resident indexes may use before the
+    without being asked. `open_cubes`: how many cubes stay open (about 0.4 MB each, beside their indexes). `resident_mb`: memory that resident indexes may use before the
     least recently used one is dropped. `queue`: where background tasks wait: `sqlite` (in the data folder) or the URL of a Redis
     server. `workers`: background jobs at a time in this process; 0 leaves the work to other processes (`memos worker`).
     `tasks_per_user`, `tasks_total`: how many tasks may wait before a write is refused as busy.
@@ -45,7 +45,7 @@ class Settings:
     reranker_key: str = field(default="", repr=False, metadata={"secret": True})
     timezone: str = "UTC"
     background: bool = True
-    open_cubes: int = 128
+    open_cubes: int = 1024
     resident_mb: int = 2048
     queue: str = field(default="sqlite", metadata={"url": True})
     workers: int = 2

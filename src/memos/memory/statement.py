@@ -65,10 +65,13 @@ class Mention:
 
 @dataclass(frozen=True, slots=True)
 class Correction:
-    """Words said to be wrong, and the right ones. `old` None: what was talked about last."""
+    """Words said to be wrong, and the right ones. `old` None: what was talked about last. `before`: the preposition that was
+    said before them ("at", of "it's at 8, not 7"), where there was one.
+    """
 
     old: str | None
     new: str
+    before: str = ""
 
 
 @dataclass(frozen=True, slots=True)

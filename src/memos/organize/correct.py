@@ -8,13 +8,15 @@ record stays as it is (law 1). What fits nothing corrects nothing.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
+from memos.memory.clock import ZONE
 from memos.memory.filter import And, Compare, Field, Op
 from memos.memory.model import Kind, Layer, Memory, Source
 from memos.memory.statement import Correction, Ending, Reading, Statement
+from memos.organize.exchange import Exchange, certain, dated, exchanged, like
 from memos.organize.reconcile import holds
 from memos.storage.ports import CubeStore
 from memos.storage.timeline import last_said
@@ -36,20 +38,41 @@ class Corrected:
 
 
 async def corrected(store: CubeStore, trace: Memory, reading: Reading) -> Corrected:
-    """The reading of a trace, its corrections turned into statements about the facts they mean."""
+    """The reading of a trace, its corrections turned into statements about the facts they surely mean."""
     first: list[tuple[Memory, Statement]] = []
     for correction in reading.corrections:
-        facts = await _facts_meant(store, trace, correction)
-        for fact, old in facts:
+        known = await store.list(Compare(Field("kind"), Op.IN, tuple(k.value for k in _TOLD)), limit=LOOKED_AT)
+        facts = [m for m in known.items if all(s.memory_id != trace.id for s in m.sources)]
+        meant = _facts_meant(facts, trace, correction)
+        for fact, wrong in meant:
+            exchange = await _certain(store, fact, replace(correction, old=wrong))
             by = _not_before(trace, last_said(fact))
-            first.append((by, _instead(fact, old, correction.new, by)))
-        if not facts and correction.old is not None:
-            record = await _record_meant(store, trace, correction.old)
-            if record is not None:
-                by = _not_before(trace, record.valid_from)
-                wrong, right = _sentences(record, by, correction.old, correction.new)
-                first += [(record, wrong), (by, right)]
+            if exchange is not None and (right := _instead(fact, exchange, by)) is not None:
+                first.append((by, right))
+        if not meant and correction.old is not None:
+            first += await _of_record(store, facts, trace, correction)
     return Corrected(reading, tuple(first))
+
+
+async def _certain(store: CubeStore, fact: Memory, correction: Correction) -> Exchange | None:
+    """What is to be exchanged in a fact, where that is certain by the sentence it was read from: "7" of "7 apples" may stand
+    there twice.
+    """
+    if fact.valid_from not in (None, *(s.time for s in fact.sources)) and dated(correction.old or ""):
+        return None  # when it was or began was read from words, maybe these
+    if "corrects" in fact.body:
+        return certain(fact.text, correction)
+    said = [text for source in fact.sources if (text := await _sentence_of(store, source))]
+    return next((e for text in said or [fact.text] if (e := certain(text, correction, fact.text))), None)
+
+
+async def _sentence_of(store: CubeStore, source: Source) -> str | None:
+    """The sentence, or sentences, that a source points at."""
+    record = await store.get(source.memory_id) if source.memory_id else None
+    if record is None or source.start is None or source.end is None:
+        return None
+    over = [(a, b) for a, b in sentences(record.text) if a < source.end and b > source.start]
+    return record.text[over[0][0] : over[-1][1]].strip() if over else None
 
 
 def _not_before(trace: Memory, when: datetime | None) -> Memory:
@@ -59,20 +82,24 @@ def _not_before(trace: Memory, when: datetime | None) -> Memory:
     return replace(trace, valid_from=when + timedelta(microseconds=1))
 
 
-async def _facts_meant(store: CubeStore, trace: Memory, correction: Correction) -> list[tuple[Memory, str]]:
+def _facts_meant(facts: Sequence[Memory], trace: Memory, correction: Correction) -> list[tuple[Memory, str]]:
     """The current facts that say what is wrong, each with the wrong words: of one subject, the one talked about."""
-    page = await store.list(Compare(Field("kind"), Op.IN, tuple(k.value for k in _TOLD)), limit=LOOKED_AT)
-    facts = [m for m in page.items if all(s.memory_id != trace.id for s in m.sources)]
     if correction.old is None:
         return _talked_about(facts, trace, correction.new)
-    there = [m for m in facts if holds(str(m.body.get("value", "")), correction.old)]
-    there = _aimed_at(there, trace)
+    there = _aimed_at([m for m in facts if holds(str(m.body.get("value", "")), correction.old)], trace)
     if not there:
         return []
     best = max(there, key=lambda m: (_nearness(m, trace), _of_me(m, trace), m.recorded_at is not None, m.recorded_at))
-    records = {s.memory_id for s in best.sources}
-    together = [m for m in there if m is best or any(s.memory_id in records for s in m.sources)]
-    return [(m, correction.old) for m in together]
+    return [(m, correction.old) for m in there if m is best or _of_one_sentence(m, best)]
+
+
+def _of_one_sentence(one: Memory, other: Memory) -> bool:
+    """Whether two facts were read from words of one record that overlap, or lie side by side."""
+    return any(
+        a.memory_id is not None and a.memory_id == b.memory_id and (a.start is None or b.start is None or _near(a, b))
+        for a in one.sources
+        for b in other.sources
+    )
 
 
 def _talked_about(facts: Sequence[Memory], trace: Memory, new: str) -> list[tuple[Memory, str]]:
@@ -83,7 +110,7 @@ def _talked_about(facts: Sequence[Memory], trace: Memory, new: str) -> list[tupl
         told = _aimed_at(told, trace)
         if told:
             values = {str(m.body["value"]).casefold() for m in told}
-            same = len(values) == 1 and new.casefold() not in values
+            same = len(values) == 1 and new.casefold() not in values and all(like(value, new) for value in values)
             return [(m, str(m.body["value"])) for m in told] if same else []
     return []
 
@@ -110,25 +137,55 @@ def _terms(text: str) -> frozenset[str]:
     return frozenset(analyze(text).content_terms())
 
 
-def _instead(fact: Memory, old: str, new: str, trace: Memory) -> Statement:
+def _instead(fact: Memory, exchange: Exchange, trace: Memory) -> Statement | None:
     """The statement that takes the place of a fact: the same with the right words, from when the wrong one was thought to
-    hold."""
-    key, value = str(fact.body.get("key", "")), str(fact.body.get("value", ""))
+    hold. None where the fact does not have just these words.
+    """
+    slot, key, value = fact.slot or "", str(fact.body.get("key", "")), str(fact.body.get("value", ""))
+    text, right = exchanged(fact.text, exchange), exchanged(value, exchange)
+    if text is None or right is None:
+        return None
     about = {name: fact.body[name] for name in ("subject", "attribute") if name in fact.body}
+    head, _, normal = key.rpartition("|")
     return Statement(
         kind=fact.kind,
-        text=_exchanged(fact.text, old, new),
-        slot=fact.slot or "",
-        key=_exchanged(key, old, new.casefold()),
-        value=_exchanged(value, old, new),
+        text=text,
+        slot=slot,
+        key=f"{head}|{(exchanged(normal, exchange) or right).casefold()}",
+        value=right,
         single=bool(fact.body.get("single")),
         confidence=fact.confidence,
         source=_said(trace, 0, len(trace.text)),
         valid_from=fact.valid_from,
-        ends=(Ending(fact.slot or "", key),),
-        body={**about, "said_by": trace.speaker, "corrects": fact.id},
+        ends=(Ending(slot, key),),
+        body={**about, ZONE: fact.body.get(ZONE, "UTC"), "said_by": trace.speaker, "corrects": fact.id},
         tags=fact.tags,
     )
+
+
+async def _of_record(
+    store: CubeStore, facts: Sequence[Memory], trace: Memory, correction: Correction
+) -> list[tuple[Memory, Statement]]:
+    """The sentence of a record that is wrong, and the right one, as two values of one thing; nothing where none is surely
+    meant.
+    """
+    assert correction.old is not None
+    record = await _record_meant(store, trace, correction.old)
+    if record is None:
+        return []
+    spans = [(a, b) for a, b in sentences(record.text) if holds(record.text[a:b], correction.old)]
+    sure = [(a, b) for a, b in spans if certain(record.text[a:b], correction) is not None]
+    if len(spans) != 1 or sure != spans:
+        return []
+    by, slot = _not_before(trace, record.valid_from), f"said|{record.id}|{spans[0][0]}"
+    before = next((m for m in facts if m.slot == slot), None)
+    if before is not None:  # other words of the sentence were corrected already
+        by = _not_before(trace, last_said(before))
+    wrong = _sentence(record, spans[0], slot, correction.old)
+    right = _right(replace(wrong, text=before.text) if before is not None else wrong, record, correction, by)
+    if right is None:
+        return []
+    return [(by, right)] if before is not None else [(record, wrong), (by, right)]
 
 
 async def _record_meant(store: CubeStore, trace: Memory, old: str) -> Memory | None:
@@ -144,38 +201,36 @@ async def _record_meant(store: CubeStore, trace: Memory, old: str) -> Memory | N
     return best if named or _nearness(best, trace) > len(_terms(old)) else None
 
 
-def _sentences(record: Memory, trace: Memory, old: str, new: str) -> tuple[Statement, Statement]:
-    """The sentence of a record that is wrong, and the right one, as two values of one thing."""
-    spans: Iterable[tuple[int, int]] = sentences(record.text)
-    start, end = next((a, b) for a, b in spans if holds(record.text[a:b], old) or b == len(record.text))
-    said = record.text[start:end].strip()
-    slot = f"said|{record.id}|{start}"
-    wrong = Statement(
+def _sentence(record: Memory, span: tuple[int, int], slot: str, old: str) -> Statement:
+    """A sentence of a record as a fact."""
+    return Statement(
         kind=Kind.FACT,
-        text=said,
+        text=record.text[slice(*span)].strip(),
         slot=slot,
         key=f"{slot}|{old.casefold()}",
         value=old,
         single=True,
         confidence=_SURE_ENOUGH,
-        source=_said(record, start, end),
+        source=_said(record, *span),
         body={"subject": record.speaker or "user", "attribute": "said", "said_by": record.speaker},
     )
-    right = replace(
+
+
+def _right(wrong: Statement, record: Memory, correction: Correction, trace: Memory) -> Statement | None:
+    """The sentence with the right words, since when it was said."""
+    exchange = certain(wrong.text, correction)
+    text = exchanged(wrong.text, exchange) if exchange is not None else None
+    if text is None:
+        return None
+    return replace(
         wrong,
-        text=_exchanged(said, old, new),
-        key=f"{slot}|{new.casefold()}",
-        value=new,
+        text=text,
+        key=f"{wrong.slot}|{correction.new.casefold()}",
+        value=correction.new,
         source=_said(trace, 0, len(trace.text)),
         valid_from=record.valid_from,
-        body={**wrong.body, "corrects": record.id, "said_by": trace.speaker},
+        body={**wrong.body, ZONE: record.body.get(ZONE, "UTC"), "corrects": record.id, "said_by": trace.speaker},
     )
-    return wrong, right
-
-
-def _exchanged(text: str, old: str, new: str) -> str:
-    edge = r"\b" if old.isascii() else ""
-    return re.sub(rf"{edge}{re.escape(old)}{edge}", lambda _: new, text, flags=re.IGNORECASE)
 
 
 def _said(record: Memory, start: int, end: int) -> Source:

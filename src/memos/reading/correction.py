@@ -18,17 +18,15 @@ _Y = rf"[\"'“‘]?(?P<new>{_WORDS})[\"'”’]?"
 _IS = r"(?:it|that|this|he|she|they|the \w+)(?:'s|’s| is| was|'re| are| should be)"
 _END = r"\s*[.!]*$"
 _NEGATED = r"(?:isn'?t|isn’t|is not|'s not|’s not|was not|wasn'?t|aren'?t|are not)"
-_OLD_AND_NEW = tuple(
-    re.compile(pattern + _END, re.IGNORECASE)
-    for pattern in (
-        rf"\b(?:it|that|this|he|she|they) ?{_NEGATED} {_X}\s*[,;.–—-]+\s*(?:but )?(?:{_IS} )?{_Y}",
-        rf"\bnot {_X},? but (?:rather )?{_Y}",
-        rf"(?:^|.*?\b){_Y}\s*,? (?:and )?not {_X}",
-        rf"(?:^|.*?\b){_Y} (?:instead of|rather than) {_X}",
-        rf"\b(?:replace|change|rename|correct) {_X} (?:with|to|into|by) {_Y}",
-        rf"^{_X} (?:should (?:be|say|read)|->|→|=>) {_Y}",
-    )
+_BOTH = (
+    rf"\b(?:it|that|this|he|she|they) ?{_NEGATED} {_X}\s*[,;.–—-]+\s*(?:but )?(?:{_IS} )?{_Y}",
+    rf"\bnot {_X},? but (?:rather )?{_Y}",
+    rf"(?:^|.*?\b){_Y}\s*,? (?:and )?not {_X}",
+    rf"(?:^|.*?\b){_Y} (?:instead of|rather than) {_X}",
+    rf"\b(?:replace|change|rename|correct) {_X} (?:with|to|into|by) {_Y}",
+    rf"^{_X} (?:should (?:be|say|read)|->|→|=>) {_Y}",
 )
+_OLD_AND_NEW = tuple(re.compile(pattern + _END, re.IGNORECASE) for pattern in _BOTH)
 _REFUSED = re.compile(
     r"^(?:no|nope|nah|wrong|incorrect|actually|sorry|not quite|correction|(?:that'?s|that’s|that is|this is) "
     r"(?:wrong|incorrect|not (?:right|true|correct)))\b[\s,.:;!–—-]*",
@@ -38,13 +36,42 @@ _CLAUSE = re.compile(
     r"(?:i|you|he|she|we|they|it|there|please|do|don't|never|always)\b|(?:\S+ ){3}", re.IGNORECASE
 )  # no name of a thing
 _ONLY_NEW = re.compile(rf"^(?:(?:{_IS}|i (?:said|meant|mean)|should be|make it) )?{_Y}{_END}", re.IGNORECASE)
+_VERBS = (
+    "is|are|was|were|be|am|it'?s|it’s|that'?s|that’s|name['’]s|called|named|said|meant|mean|like|likes|love|loves|prefer|prefers|"
+    "live|lives|work|works"
+)
+_PREPOSITIONS = "in|on|at|to|from|with|by|for|until|since|after|before"
+_ARTICLES = "a|an|the|my|your|his|her|our|their"
 # what stands before the right word and is no part of it: "I live in Bergen, not Oslo"
-_LEAD = re.compile(
-    r"^.*\b(?:is|are|was|were|be|am|it'?s|it’s|that'?s|that’s|in|on|at|to|from|called|named|said|meant|mean|with|by|for|a|an|the|"
-    r"my|like|love|prefer|lives?|works?)\s+(?=\S)",
+_LEAD = re.compile(rf"^.*\b(?:{_VERBS}|{_PREPOSITIONS}|{_ARTICLES})\s+(?=\S)", re.IGNORECASE)
+# how it may end, beside articles, so that nothing between the verb and the right word is lost
+_LEAD_END = re.compile(
+    rf"(?:^|[,;:.!?\"'“‘(–—-]|\b(?:{_VERBS}|instead|rather)|\b(?P<before>{_PREPOSITIONS}))(?:\s+(?:{_ARTICLES}))*[\s\"'“‘]*$",
     re.IGNORECASE,
 )
-_LITTLE = re.compile(r"^(?:in|on|at|to|from|a|an|the|is|was|called|named|it'?s|my|by|with|for)\s+", re.IGNORECASE)
+_OPENS = re.compile(rf"\s*(?:$|(?:i|it|he|she|we|they|that|this|its|{_ARTICLES}|{_PREPOSITIONS})\b)", re.IGNORECASE)
+_LITTLE = re.compile(rf"^(?:{_PREPOSITIONS}|a|an|the|is|was|called|named|it'?s|my)\s+", re.IGNORECASE)
+# small words that make a clause or a phrase of what should be the name of a thing
+_CLAUSE_WORDS = frozenset(
+    """
+    i me he him she it we us they them this that these those who whom whose which what where when why how because if so but
+    and or is are was were am be been being do does did have has had will would shall should can could must might not never
+    no always please there here in on at to from with by for into onto about until since during under over near without
+    like likes love loves prefer prefers live lives lived work works leave leaves left go goes went come comes came say says
+    said mean means meant think know want wants need needs bought buy buys bring take takes took get gets got make made
+    called named see start starts end ends has drink drinks eat eats drive drives own owns allergic instead rather than
+    """.split()  # noqa: SIM905
+)
+_ENDS_OF_VERBS = re.compile(r"(?:n['’]t|['’](?:m|re|ve|ll|d))$|^(?:it|he|she|that|what|there|who|here|where|let|how)['’]s$", re.IGNORECASE)
+_SAY_NOTHING = frozenset(
+    """
+    thanks thank sorry ok okay yes no hi hello again wrong incorrect correct true false sure fine good great perfect bad
+    nonsense anymore now either too though it me that this else different else everything nothing something
+    """.split()  # noqa: SIM905
+)
+_NUMBERED = re.compile(
+    r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|fifty|hundred)\b", re.IGNORECASE
+)
 
 _ZH = r"[^\s，,。！!？?；;、“”\"'「」]{1,20}?"
 _ZH_OLD_AND_NEW = tuple(
@@ -55,6 +82,7 @@ _ZH_OLD_AND_NEW = tuple(
         rf"[把将][“「\"]?(?P<old>{_ZH})[”」\"]?(?:改成|改为|换成|更正为)[“「\"]?(?P<new>{_ZH})[”」\"]?[。！!]?$",
     )
 )
+_ZH_CLAUSE = re.compile(r"[我你您他她它是在住叫去吃喝不没沒了的从從]|喜欢|喜歡|因为|因為|所以|但")
 _ZH_ONLY_NEW = re.compile(
     rf"^(?:不对|不是|不|错了|说错了)[，,。！!]\s*(?:我?(?:说的)?(?:应该)?(?:是|在|叫))?[“「\"]?(?P<new>{_ZH})[”」\"]?[。！!]?$"
 )
@@ -79,13 +107,48 @@ def _read(text: str) -> Iterator[Correction]:
 
 def _old_and_new(piece: str) -> Correction | None:
     said = _REFUSED.sub("", piece)
-    for pattern in (*_OLD_AND_NEW, *_ZH_OLD_AND_NEW):
+    for pattern in _OLD_AND_NEW:
         match = pattern.search(said)
-        if match:
-            old, new = _bare(match["old"]), _bare(_LEAD.sub("", match["new"]))
-            if old and new and old.casefold() != new.casefold():
-                return Correction(old, new)
+        if match and (correction := _surely(said, match)) is not None:
+            return correction
+    for pattern in _ZH_OLD_AND_NEW:
+        match = pattern.search(said)
+        if match and match["old"] != match["new"] and not _ZH_CLAUSE.search(f"{match['old']} {match['new']}"):
+            return Correction(match["old"], match["new"])
     return None
+
+
+def _surely(said: str, match: re.Match[str]) -> Correction | None:
+    """The correction that a match names; None where what it took for the right or the wrong words may be less or more."""
+    old, new = _bare(match["old"]), _bare(_LEAD.sub("", match["new"]))
+    if not old or not new or old.casefold() == new.casefold() or not (_names_a_thing(old) and _names_a_thing(new)):
+        return None
+    after_old = match.start("old") < match.start("new")
+    lead = said[match.start("new") if after_old else 0 : said.rindex(new, 0, match.end("new"))]
+    end = _LEAD_END.search(lead)
+    if end is None or (_NUMBERED.search(new) and _NUMBERED.search(lead)):
+        return None
+    if after_old and not (_OPENS.match(lead) and _follows(said[match.end("old") : match.start("new")], lead, old, new)):
+        return None
+    of_old = _LEAD_END.search(match["old"][: match["old"].rindex(old)])
+    before, of_wrong = ((m["before"] or "").casefold() if m else "" for m in (end, of_old))
+    return Correction(old, new, before or of_wrong) if not before or before == (of_wrong or before) else None
+
+
+def _follows(between: str, lead: str, old: str, new: str) -> bool:
+    """Whether what is said after the wrong words surely is what is right: "it isn't Oslo, thanks" names nothing."""
+    if lead.strip() or re.search(r"\w|[→>]", between):
+        return True
+    return "." not in between and new.casefold() not in _SAY_NOTHING and old[0].isupper() == new[0].isupper()
+
+
+def _names_a_thing(words: str) -> bool:
+    """Whether words are no clause and hold none: "shellfish I'm allergic to" does, "Doctors Without Borders" does not."""
+    parts = words.split()
+    if any(_ENDS_OF_VERBS.search(part) or part == "I" for part in parts):
+        return False
+    first = parts[0].casefold() if len(parts) > 1 else parts[0]
+    return not _CLAUSE_WORDS.intersection((first, *parts[1:]))
 
 
 def _only_new(piece: str, text: str) -> Correction | None:
@@ -93,7 +156,10 @@ def _only_new(piece: str, text: str) -> Correction | None:
     said = _REFUSED.sub("", piece)
     match = _ZH_ONLY_NEW.match(piece) or (_ONLY_NEW.match(said) if refused or said.lower().startswith("it") else None)
     new = _bare(match["new"]) if match and said else ""
-    return Correction(None, new) if new and not _CLAUSE.match(new) else None
+    if match is None or not new or _ZH_CLAUSE.search(new) or _CLAUSE.match(new) or not _names_a_thing(new) or new.casefold() in _SAY_NOTHING:
+        return None
+    end = _LEAD_END.search(match["new"][: match["new"].rindex(new)])
+    return Correction(None, new, (end["before"] or "").casefold() if end else "")
 
 
 def _bare(words: str) -> str:

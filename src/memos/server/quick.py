@@ -45,7 +45,7 @@ class Shortcut:
             (method, route.path): (route, route.quick)
             for route in routes
             if isinstance(route, QuickRoute) and route.quick is not None
-            for method in route.methods
+            for method in route.methods or ()
         }
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

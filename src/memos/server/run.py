@@ -29,6 +29,8 @@ from memos.system import AsyncMemOS
 log = structlog.get_logger(__name__)
 Ready = Callable[[str, bool], None]
 
+SWITCH_SECONDS = 0.001  # how long a thread that digests keeps the interpreter from one that answers requests
+
 
 def serve(memos: Callable[[], AsyncMemOS], options: ServerOptions, ready: Ready) -> None:
     """Serve until SIGTERM or SIGINT. `ready` is told the URL, and whether keys are needed, when requests are answered.
@@ -37,6 +39,7 @@ def serve(memos: Callable[[], AsyncMemOS], options: ServerOptions, ready: Ready)
     """
     check_access(options)
     listener = bind(options)
+    sys.setswitchinterval(SWITCH_SECONDS)
     try:
         configure(options.log_level)
         tracing.start()

@@ -20,7 +20,7 @@ for _, t in ipairs(cjson.decode(ARGV[4])) do
   local as_this = joined(in_lane, t.payload)
   if not there and t.merge then
     for _, id in ipairs(call('ZREVRANGE', P .. 'wait:' .. in_lane, 0, %AMONG% - 1)) do
-      if call('HGET', P .. 'task:' .. id, 'payload') == t.payload then there = there or id end
+      if call('HGET', P .. 'task:' .. id, 'payload') == t.payload then there = id end -- the oldest, also when asked again
     end
     there = there or by_lane[as_this]
   end
