@@ -125,3 +125,21 @@ def test_r062_names_are_opaque(answer: Answer, home: Path, name: str) -> None:
     assert {f.name for f in home.iterdir()} <= {"control.db", "control.db-wal", "control.db-shm", "cubes", "empty.cube"}
     assert list((home / "cubes").iterdir()) == []
     assert [f.name for f in home.parent.iterdir()] == ["home"]
+
+
+def test_the_first_key_ever_is_told_to_close_the_servers(memos: Memos, home: Path) -> None:
+    closing = f"From now on servers on {home} need a key (auth auto)."
+    assert closing in memos("keys", "create", "ann").stdout
+    again = memos("keys", "create", "ann").stdout
+    assert closing not in again and f"It is for servers on {home}." in again
+
+
+def test_the_list_says_how_many_revoked_keys_it_hides(memos: Memos, answer: Answer) -> None:
+    made = [answer("keys", "create", "ann")["key"]["id"] for _ in range(3)]
+    assert "not shown" not in memos("keys", "list").stdout
+    answer("keys", "revoke", made[0])
+    assert "1 revoked key is not shown; --all shows every one" in memos("keys", "list").stdout
+    answer("keys", "revoke", made[1])
+    assert "2 revoked keys are not shown" in memos("keys", "list").stdout
+    assert [len(answer("keys", "list", *more)) for more in ((), ("--all",))] == [1, 3]
+    assert "not shown" not in memos("keys", "list", "--all").stdout

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+import uuid
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +50,8 @@ def test_waiting_tasks_are_listed_and_a_worker_does_them(home: Path) -> None:
 def test_one_task_is_shown_whole(home: Path) -> None:
     (task,) = run(home, "tasks", "list", "--of", "ann")
     assert run(home, "tasks", "show", task["id"])["caller_id"] == "mine"
-    assert "does not exist" in run(home, "tasks", "show", "0" * 8, code=1)["error"]["message"]
+    assert "no task has an id" in run(home, "tasks", "show", "0" * 8, code=1)["error"]["message"]
+    assert "does not exist" in run(home, "tasks", "show", str(uuid.UUID(int=7)), code=1)["error"]["message"]
 
 
 def test_tasks_are_cancelled_and_retried_by_name_or_all(home: Path) -> None:

@@ -62,9 +62,7 @@ async def test_a_day_told_without_a_month_is_that_of_the_writer(memos: AsyncMemO
 
 async def test_a_correction_keeps_the_day_that_it_corrects(memos: AsyncMemOS, app: object) -> None:
     await memos.add(message("+13:00", "I live in Oslo."), wait=True)
-    await memos.add(
-        message("-08:00", "No, it's Bergen, not Oslo", "2026-03-05T09:00:00"), corrects=(), wait=True
-    )
+    await memos.add(message("-08:00", "No, it's Bergen, not Oslo", "2026-03-05T09:00:00"), corrects=(), wait=True)
     assert "Ada lives in Bergen. (since 2026-03-01)" in (await memos.search(QUESTION)).context
 
 

@@ -14,7 +14,7 @@ from fastapi import FastAPI
 from serving import Live, Starter
 from structlog.testing import capture_logs
 
-from memos import AsyncMemOS
+from memos import AsyncMemOS, MemOS
 from memos.server import logs
 
 
@@ -129,3 +129,27 @@ def _lines(live: Live, least: int) -> list[dict[str, object]]:
     while len(live.log) < least and time.monotonic() < until:
         time.sleep(0.02)
     return [json.loads(line) for line in live.log]
+
+
+def _told(live: Live, event: str) -> list[dict[str, object]]:
+    return [line for line in map(json.loads, live.log) if line["event"] == event]
+
+
+def test_a_server_logs_its_start_its_first_key_and_its_end(serve: Starter) -> None:
+    live = serve(MEMOS_SERVER_PROT="1")
+    (start,) = _told(live, "serving")
+    assert (start["url"], start["home"], start["queue"]) == (live.url, str(live.home), "sqlite")
+    assert (start["auth"], start["keys_needed"]) == ("auto", False)
+    (unknown,) = _told(live, "unknown_variable")
+    assert "did you mean MEMOS_SERVER_PORT?" in str(unknown["message"])
+    with live.client() as client:
+        assert client.get("/v1/cubes").status_code == 200
+        with MemOS(live.home, embedder="none", background=False) as memos:
+            memos.accounts.create_key("ann")
+        for _ in range(2):
+            assert client.get("/v1/cubes").status_code == 401
+    assert live.stop() == 0
+    until = time.monotonic() + 10
+    while not _told(live, "stopped") and time.monotonic() < until:
+        time.sleep(0.02)
+    assert len(_told(live, "keys_needed")) == len(_told(live, "stopping")) == len(_told(live, "stopped")) == 1

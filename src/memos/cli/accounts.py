@@ -116,14 +116,12 @@ def create_key(
     state = state_of(ctx)
     wanted = [scope.strip() for scope in scopes.split(",") if scope.strip()]
     home = state.settings().home
-    state.tell(f"memos: data folder {home}")
     with state.system() as system:
         first = not system.accounts.has_keys()
         key, secret = system.accounts.create_key(
             user, scopes=wanted, description=description, expires_in_days=days, by=state.user
         )
-    locked = home if first else None
-    state.answer({"key": key, "secret": secret}, lambda out: render_accounts.new_key(out, key, secret, locked))
+    state.answer({"key": key, "secret": secret}, lambda out: render_accounts.new_key(out, key, secret, home, first=first))
 
 
 @keys.command("revoke")

@@ -10,7 +10,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from memos import __version__
-from memos.cli.doctor_queue import QueueReport, examine_queue
+from memos.cli.doctor_queue import Lacking, QueueReport, examine_queue
 from memos.errors import MemosError
 from memos.models.embed import Embedder
 from memos.organize.digest import MAX_ATTEMPTS
@@ -84,7 +84,8 @@ def examine(settings: Settings, *, vacuum: bool = False) -> Diagnosis:
                 _look_around(settings.home, {c.location for c in found}, problems, notes)
             finally:
                 registry.close()
-            queue = examine_queue(settings, {c.name: c.waiting.get("embed", 0) for c in cubes})
+            lacking = [Lacking(c.name, c.owner, n) for c in cubes if (n := c.waiting.get("embed", 0))]
+            queue = examine_queue(settings, lacking)
             problems += queue.problems
             notes += queue.notes
     return Diagnosis(str(settings.home), versions(), embedder, cubes, tuple(problems), tuple(notes), queue)

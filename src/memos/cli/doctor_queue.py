@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from memos.cli.place import differences
+from memos.cli.render import many
 from memos.errors import MemosError
 from memos.memory.url import without_password
 from memos.scheduler.kinds import DIGEST, EMBED
@@ -31,18 +32,27 @@ class QueueReport:
     notes: tuple[str, ...] = ()
 
 
-def examine_queue(settings: Settings, lacking: Mapping[str, int]) -> QueueReport:
-    """Look at the queue. `lacking`: how many texts of each cube have no vector yet."""
+@dataclass(frozen=True, slots=True)
+class Lacking:
+    """A cube of which so many texts have no vector."""
+
+    cube: str
+    owner: str
+    count: int
+
+
+def examine_queue(settings: Settings, lacking: Sequence[Lacking]) -> QueueReport:
+    """Look at the queue, also for tasks that make what cubes lack."""
     in_folder = settings.queue == "sqlite"
     home = str(settings.home / "control.db") if in_folder else without_password(settings.queue)
     try:
-        return asyncio.run(_examined(settings, home, {name: n for name, n in lacking.items() if n}))
+        return asyncio.run(_examined(settings, home, lacking))
     except (MemosError, TimeoutError) as e:
         why = str(e) or f"no answer within {ANSWER_SECONDS:.0f} s"
         return QueueReport(home, problems=(f"the task queue {home} cannot be used: {why}",))
 
 
-async def _examined(settings: Settings, home: str, lacking: Mapping[str, int]) -> QueueReport:
+async def _examined(settings: Settings, home: str, lacking: Sequence[Lacking]) -> QueueReport:
     queue = make_queue(settings)
     try:
         async with asyncio.timeout(ANSWER_SECONDS):
@@ -53,9 +63,9 @@ async def _examined(settings: Settings, home: str, lacking: Mapping[str, int]) -
     failed = {kind: of.failed for kind, of in sorted(stats.items()) if of.failed}
     problems = [_said(failed)] if failed else []
     problems += [
-        f"cube {name}: {lacking[name]} texts have no vector, and no task makes them: `memos flush --cube {name}` does, or a "
-        "server or worker with this embedder"
-        for name in left
+        f"cube {c.cube}: {many(c.count, 'text')} without a vector, and no task waits to make them: "
+        f"`memos flush --user {c.owner} --cube {c.cube}` does, and so does a server or worker with this embedder"
+        for c in left
     ]
     return QueueReport(
         home,
@@ -73,12 +83,12 @@ def _said(failed: Mapping[str, int]) -> str:
     count = sum(failed.values())
     kinds = ", ".join(f"{n} {kind}" for kind, n in failed.items())
     return (
-        f"{count} {'task' if count == 1 else 'tasks'} failed for good ({kinds}): `memos tasks list --state failed` shows them "
+        f"{many(count, 'task')} failed for good ({kinds}): `memos tasks list --state failed` shows them "
         "with the reasons, `memos tasks retry --all` has them tried again"
     )
 
 
-async def _without_task(queue: TaskQueue, cubes: Collection[str]) -> list[str]:
+async def _without_task(queue: TaskQueue, cubes: Sequence[Lacking]) -> list[Lacking]:
     """The cubes that no live task will embed."""
     kinds = [DIGEST, EMBED]  # reading ends with asking for vectors
-    return [c for c in cubes if not (await queue.find(TaskQuery(cube=c, kinds=kinds, states=LIVE), limit=1)).items]
+    return [c for c in cubes if not (await queue.find(TaskQuery(cube=c.cube, kinds=kinds, states=LIVE), limit=1)).items]

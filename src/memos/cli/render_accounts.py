@@ -45,14 +45,14 @@ def keys(found: Sequence[ApiKey]) -> Table | str:
     return table(("key", "user", "scopes", "state", "created", "expires", "last used", "for"), rows)
 
 
-def new_key(out: Console, key: ApiKey, secret: str, locked: Path | None = None) -> None:
-    """A key that was just made, with its secret. `locked`: the data folder whose first one it is."""
+def new_key(out: Console, key: ApiKey, secret: str, home: Path, *, first: bool) -> None:
+    """A key that was just made in a data folder, with its secret."""
     until = f", until {when(key.expires_at)}" if key.expires_at else ""
     out.print(Text(safe(f"created key {key.prefix} of {key.user!r}: {_scopes(key)}{until}")))
     out.print(secret, soft_wrap=True, style="bold")
     out.print("This is the secret. Keep it now: it is not stored and will not be shown again.")
-    if locked is not None:
-        out.print(f"From now on servers on {locked} need a key (auth auto).", soft_wrap=True)
+    closing = f"From now on servers on {home} need a key (auth auto)." if first else f"It is for servers on {home}."
+    out.print(Text(safe(closing)), soft_wrap=True)
 
 
 def grants(found: Sequence[Grant]) -> Table | str:

@@ -124,13 +124,13 @@ def parse_pairs(pairs: list[str]) -> dict[str, Any] | None:
     return out or None
 
 
-def quiet_logs() -> None:
-    """Warnings of the library go to stderr, so that stdout holds the answer alone."""
+def quiet_logs(*, quiet: bool = True) -> None:
+    """What the library logs (`quiet`: only warnings) goes to stderr, so that stdout holds the answer alone."""
     import logging
 
     import structlog
 
     structlog.configure(
-        wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING),
+        wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING if quiet else logging.INFO),
         logger_factory=structlog.PrintLoggerFactory(file=sys.stderr),
     )

@@ -103,15 +103,15 @@ def cancel(ctx: typer.Context, ids: Ids = None, everything: Everything = False, 
 
 @contextlib.contextmanager
 def _queue(state: State) -> Iterator[MemOS]:
-    """The system whose queue is asked, named on stderr; with a warning when the server's is another."""
+    """The system whose queue is asked; with a warning when the server's is another, and in the end with its place, on stderr."""
     from memos.cli.place import differences, place_of
 
     settings = state.settings()
-    state.tell(f"memos: {place_of(settings)}")
     for warning in differences(settings):
         state.tell(f"memos: warning: {warning}")
     with state.system() as system:
         yield system
+    state.tell(f"memos: {place_of(settings)}")
 
 
 def _query(user: str | None = None, status: str | None = None, kind: str | None = None) -> Any:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from memos.cli.place import differences, place_of
-from memos.cli.state import state_of
+from memos.cli.state import quiet_logs, state_of
 from memos.cli.variables import unknown_variables
 
 if TYPE_CHECKING:
@@ -27,9 +27,11 @@ def worker(
     import asyncio
 
     from memos import tracing
+    from memos.cli.render import many
     from memos.storage.files import allow_many_files
 
     allow_many_files()
+    quiet_logs(quiet=False)
     state = state_of(ctx)
     settings = replace(state.settings(), workers=slots, background=True)
     for warning in (*unknown_variables(), *differences(settings, embedder=True)):
@@ -40,7 +42,9 @@ def worker(
     finally:
         tracing.stop()
     if drain:
-        left = ", ".join(f"{n} tasks {what}" for n, what in ((failed, "failed"), (waiting, "still wait")) if n)
+        parts = [f"{many(failed, 'task')} failed (`memos tasks list --state failed`)"] if failed else []
+        parts += [f"{many(waiting, 'task')} still to do"] if waiting else []
+        left = ", ".join(parts)
         state.answer({"failed": failed, "waiting": waiting}, lambda out: out.print(left or "nothing left to do"))
         raise typer.Exit(1 if left else 0)
 

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlsplit
 
 from memos import errors
 from memos.errors import Busy, MemosError, Unavailable
@@ -39,7 +40,10 @@ def _tree(base: type[MemosError]) -> Iterator[type[MemosError]]:
         yield from _tree(kind)
 
 
-_BY_CODE: Mapping[str, type[MemosError]] = {kind.code: kind for kind in _tree(MemosError)}
+# Those that a caller can meet; what rooms of the library say among themselves is loaded here or not.
+_BY_CODE: Mapping[str, type[MemosError]] = {
+    kind.code: kind for kind in _tree(MemosError) if kind.__module__ == errors.__name__
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +58,14 @@ class Failure:
     wait: float | None = None
 
 
-def refused(status: int, headers: Mapping[str, str], content: bytes, where: str) -> Failure:
-    """What an answer that is no success means. `where` names the call, for answers that are not the server's own words."""
+def refused(status: int, headers: Mapping[str, str], content: bytes, where: str, base_url: str = "") -> Failure:
+    """What an answer that is no success means. `where` names the call, for answers that are not the server's own words;
+    `base_url` is what may be the wrong address.
+    """
     code, message, request_id = _told(content)
+    path = urlsplit(base_url).path
+    if status in (404, 405) and path and (code is None or (message or "").startswith("no route ")):
+        return Failure(errors.InvalidInput(f"{base_url} is not the root of a MemOS server; leave out {path}"))
     kind = _BY_CODE.get(code or "") or _BY_STATUS.get(status, MemosError)
     if message is None:
         message = f"{where} was answered with status {status}: {_excerpt(content)}"

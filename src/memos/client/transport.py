@@ -157,7 +157,8 @@ class Transport:
         keep = False
         try:
             if not response.is_success:
-                return refused(response.status_code, response.headers, await _short(response), self._where(call))
+                content = await _short(response)
+                return refused(response.status_code, response.headers, content, self._where(call), self.base_url)
             received = await receive(response)
             keep = received is response
             return received

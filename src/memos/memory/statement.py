@@ -66,12 +66,14 @@ class Mention:
 @dataclass(frozen=True, slots=True)
 class Correction:
     """Words said to be wrong, and the right ones. `old` None: what was talked about last. `before`: the preposition that was
-    said before them ("at", of "it's at 8, not 7"), where there was one.
+    said before them ("at", of "it's at 8, not 7"), and `about` whom or what they were said of ("my sister", "I"), where they
+    were.
     """
 
     old: str | None
     new: str
     before: str = ""
+    about: str = ""
 
 
 @dataclass(frozen=True, slots=True)

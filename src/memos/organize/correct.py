@@ -16,8 +16,7 @@ from memos.memory.clock import ZONE
 from memos.memory.filter import And, Compare, Field, Op
 from memos.memory.model import Kind, Layer, Memory, Source
 from memos.memory.statement import Correction, Ending, Reading, Statement
-from memos.organize.exchange import Exchange, certain, dated, exchanged, like
-from memos.organize.reconcile import holds
+from memos.organize.exchange import Exchange, certain, dated, exchanged, found, like
 from memos.storage.ports import CubeStore
 from memos.storage.timeline import last_said
 from memos.text.analysis import analyze
@@ -26,6 +25,7 @@ from memos.text.spans import sentences
 LOOKED_AT = 500  # memories among which what is meant is looked for
 _TOLD = (Kind.FACT, Kind.PROFILE, Kind.PREFERENCE, Kind.COMMITMENT, Kind.EVENT)
 _I = re.compile(r"\bI\b|我(?!的)")
+_WE = re.compile(r"\b(?:I|we)\b|我(?=[住在叫是喜爱想要会去有买养从来做对])")
 _SURE_ENOUGH = 0.8  # confidence of a fact that is a sentence of a record
 
 
@@ -43,36 +43,43 @@ async def corrected(store: CubeStore, trace: Memory, reading: Reading) -> Correc
     for correction in reading.corrections:
         known = await store.list(Compare(Field("kind"), Op.IN, tuple(k.value for k in _TOLD)), limit=LOOKED_AT)
         facts = [m for m in known.items if all(s.memory_id != trace.id for s in m.sources)]
-        meant = _facts_meant(facts, trace, correction)
-        for fact, wrong in meant:
-            exchange = await _certain(store, fact, replace(correction, old=wrong))
+        meant = await _facts_meant(store, facts, trace, correction)
+        for fact, wrong in meant or ():
+            exchange = await _certain(store, fact, replace(correction, old=wrong), trace)
             by = _not_before(trace, last_said(fact))
             if exchange is not None and (right := _instead(fact, exchange, by)) is not None:
                 first.append((by, right))
-        if not meant and correction.old is not None:
+        if meant is None and correction.old is not None:
             first += await _of_record(store, facts, trace, correction)
     return Corrected(reading, tuple(first))
 
 
-async def _certain(store: CubeStore, fact: Memory, correction: Correction) -> Exchange | None:
+async def _certain(store: CubeStore, fact: Memory, correction: Correction, trace: Memory) -> Exchange | None:
     """What is to be exchanged in a fact, where that is certain by the sentence it was read from: "7" of "7 apples" may stand
     there twice.
     """
-    if fact.valid_from not in (None, *(s.time for s in fact.sources)) and dated(correction.old or ""):
-        return None  # when it was or began was read from words, maybe these
+    told = await _sentences_of(store, fact)
+    if not _is_of(correction.about, " ".join([fact.text, *told.values()]), fact.body.get("subject"), trace):
+        return None
     if "corrects" in fact.body:
         return certain(fact.text, correction)
-    said = [text for source in fact.sources if (text := await _sentence_of(store, source))]
-    return next((e for text in said or [fact.text] if (e := certain(text, correction, fact.text))), None)
+    if fact.valid_from not in (None, *(s.time for s in fact.sources)) and dated(correction.old or ""):
+        return None  # when it was or began was read from words, maybe these
+    return next(
+        (e for text in told.values() or (fact.text,) if (e := certain(text, correction, fact.text)) is not None), None
+    )
 
 
-async def _sentence_of(store: CubeStore, source: Source) -> str | None:
-    """The sentence, or sentences, that a source points at."""
-    record = await store.get(source.memory_id) if source.memory_id else None
-    if record is None or source.start is None or source.end is None:
-        return None
-    over = [(a, b) for a, b in sentences(record.text) if a < source.end and b > source.start]
-    return record.text[over[0][0] : over[-1][1]].strip() if over else None
+async def _sentences_of(store: CubeStore, fact: Memory) -> dict[tuple[str, int], str]:
+    """The sentences that a fact was read from, by their record and where they begin in it."""
+    records = {m.id: m for m in await store.get([s.memory_id for s in fact.sources if s.memory_id])}
+    told: dict[tuple[str, int], str] = {}
+    for source in fact.sources:
+        record = records.get(source.memory_id or "")
+        if record is not None and source.start is not None and source.end is not None:
+            over = [(a, b) for a, b in sentences(record.text) if a < source.end and b > source.start]
+            told |= {(record.id, a): record.text[a:b].strip() for a, b in over}
+    return told
 
 
 def _not_before(trace: Memory, when: datetime | None) -> Memory:
@@ -82,35 +89,40 @@ def _not_before(trace: Memory, when: datetime | None) -> Memory:
     return replace(trace, valid_from=when + timedelta(microseconds=1))
 
 
-def _facts_meant(facts: Sequence[Memory], trace: Memory, correction: Correction) -> list[tuple[Memory, str]]:
-    """The current facts that say what is wrong, each with the wrong words: of one subject, the one talked about."""
+async def _facts_meant(
+    store: CubeStore, facts: Sequence[Memory], trace: Memory, correction: Correction
+) -> list[tuple[Memory, str]] | None:
+    """The current facts that say what is wrong, each with the wrong words: those of the one sentence that is talked about.
+    None where no fact says it; nothing where several do, and it is not known which of them is meant.
+    """
     if correction.old is None:
         return _talked_about(facts, trace, correction.new)
-    there = _aimed_at([m for m in facts if holds(str(m.body.get("value", "")), correction.old)], trace)
+    there = _aimed_at([m for m in facts if found(str(m.body.get("value", "")), correction.old)], trace)
     if not there:
-        return []
-    best = max(there, key=lambda m: (_nearness(m, trace), _of_me(m, trace), m.recorded_at is not None, m.recorded_at))
-    return [(m, correction.old) for m in there if m is best or _of_one_sentence(m, best)]
-
-
-def _of_one_sentence(one: Memory, other: Memory) -> bool:
-    """Whether two facts were read from words of one record that overlap, or lie side by side."""
-    return any(
-        a.memory_id is not None and a.memory_id == b.memory_id and (a.start is None or b.start is None or _near(a, b))
-        for a in one.sources
-        for b in other.sources
-    )
+        return None
+    worth = {m.id: (_nearness(m, trace), _of_me(m, trace)) for m in there}
+    best = max(there, key=lambda m: worth[m.id])
+    sentence = await _sentences_of(store, best)
+    together = {best.id}
+    for other in there:
+        if other is not best and sentence.keys() & (await _sentences_of(store, other)).keys():
+            together.add(other.id)
+        elif other is not best and worth[other.id] == worth[best.id]:
+            return []
+    return [(m, correction.old) for m in there if m.id in together]
 
 
 def _talked_about(facts: Sequence[Memory], trace: Memory, new: str) -> list[tuple[Memory, str]]:
     """The one fact whose value the last message before the correction told; nothing when there are several or none."""
     said = [str(m.get("text", "")) for m in trace.body.get("context", ())]
     for text in reversed(said):
-        told = [m for m in facts if (value := str(m.body.get("value", ""))) and holds(text, value)]
+        told = [m for m in facts if (value := str(m.body.get("value", ""))) and found(text, value)]
         told = _aimed_at(told, trace)
         if told:
             values = {str(m.body["value"]).casefold() for m in told}
-            same = len(values) == 1 and new.casefold() not in values and all(like(value, new) for value in values)
+            same = (
+                len(values) == 1 and new.casefold() not in values and all(like(str(m.body["value"]), new) for m in told)
+            )
             return [(m, str(m.body["value"])) for m in told] if same else []
     return []
 
@@ -131,6 +143,13 @@ def _nearness(memory: Memory, trace: Memory) -> int:
 def _of_me(memory: Memory, trace: Memory) -> bool:
     """Whether the correction is of its speaker ("I like coffee, not tea"), and so is the memory."""
     return _I.search(trace.text) is not None and memory.body.get("subject") == (trace.speaker or "user")
+
+
+def _is_of(about: str, text: str, subject: object, trace: Memory) -> bool:
+    """Whether a text may be of what the correction says it is about: "my sister lives in Bergen, not Oslo" is not of me."""
+    if about in ("I", "我"):
+        return subject == (trace.speaker or "user") or _WE.search(text) is not None
+    return not about or about in text or bool(_terms(about) & _terms(text))
 
 
 def _terms(text: str) -> frozenset[str]:
@@ -173,9 +192,9 @@ async def _of_record(
     record = await _record_meant(store, trace, correction.old)
     if record is None:
         return []
-    spans = [(a, b) for a, b in sentences(record.text) if holds(record.text[a:b], correction.old)]
+    spans = [(a, b) for a, b in sentences(record.text) if found(record.text[a:b], correction.old)]
     sure = [(a, b) for a, b in spans if certain(record.text[a:b], correction) is not None]
-    if len(spans) != 1 or sure != spans:
+    if len(spans) != 1 or sure != spans or not _is_of(correction.about, record.text, None, trace):
         return []
     by, slot = _not_before(trace, record.valid_from), f"said|{record.id}|{spans[0][0]}"
     before = next((m for m in facts if m.slot == slot), None)
@@ -192,11 +211,14 @@ async def _record_meant(store: CubeStore, trace: Memory, old: str) -> Memory | N
     """The raw record that says what is wrong: one the caller named, else the one nearest to what was talked about."""
     where = And((Compare(Field("layer"), Op.EQ, Layer.TRACE.value), Compare(Field("text"), Op.LIKE, old)))
     page = await store.list(where, limit=LOOKED_AT)
-    there = [m for m in page.items if m.id != trace.id and "corrects" not in m.body and holds(m.text, old)]
+    there = [m for m in page.items if m.id != trace.id and "corrects" not in m.body and found(m.text, old)]
     if not there:
         return None
     aimed = _aimed_at(there, trace)
-    best = max(aimed, key=lambda m: _nearness(m, trace) + (m.session == trace.session))
+    worth = {m.id: _nearness(m, trace) + (m.session == trace.session) for m in aimed}
+    best = max(aimed, key=lambda m: worth[m.id])
+    if sum(1 for w in worth.values() if w == worth[best.id]) > 1:
+        return None
     named = len(aimed) < len(there) or len(there) == 1
     return best if named or _nearness(best, trace) > len(_terms(old)) else None
 

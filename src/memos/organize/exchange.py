@@ -30,22 +30,28 @@ _NUMBER = re.compile(
     re.IGNORECASE,
 )
 _ONE = frozenset({"1", "one"})
-_DATES = (
-    "january february march april may june july august september october november december jan feb mar apr jun jul aug sept "
-    "sep oct nov dec monday tuesday wednesday thursday friday saturday sunday"
-).split()
+_DATES = tuple(
+    """
+    january february march april may june july august september october november december jan feb mar apr jun jul aug sept
+    sep oct nov dec monday tuesday wednesday thursday friday saturday sunday
+    """.split()  # noqa: SIM905
+)
 _ROLES = (
     ("date", re.compile(rf"\b(?:{'|'.join(_DATES)})\b|#(?:st|nd|rd|th)\b|[年月日号號]|星期|周", re.IGNORECASE)),
     ("time", re.compile(r":\d|[ap]\.?m\b|o['’]clock|[点點]", re.IGNORECASE)),
     ("money", re.compile(r"[$€£¥元]|\b(?:dollars?|euros?|pounds?|kroner|kr|nok|usd|eur)\b", re.IGNORECASE)),
     ("percent", re.compile(r"%|\bper ?cent\b", re.IGNORECASE)),
 )
-_ARTICLES = frozenset("a an the my your his her our their its this that".split())
-_OPENS_LOWER = frozenset(_DATES) | frozenset("i the a an in on at to from my our mr mrs ms dr and or with by for of".split())
+_ARTICLES = frozenset("a an the my your his her our their its this that".split())  # noqa: SIM905
+_OPENS_LOWER = frozenset(_DATES) | frozenset(
+    "i the a an in on at to from my our mr mrs ms dr and or with by for of".split()  # noqa: SIM905
+)
 # names that are other words when written small
 _ALSO_WORDS = frozenset(
-    "may march will mark bill rose grace hope art turkey china polish nice reading jack rob sue pat drew grant faith joy "
-    "us it august job bath cork".split()
+    """
+    may march will mark bill rose grace hope art turkey china polish nice reading jack rob sue pat drew grant faith joy
+    us it august job bath cork
+    """.split()  # noqa: SIM905
 )
 _LONGER_HAN = re.compile(r"大学|大學|路|街|大道|银行|銀行|公司|医院|醫院|机场|機場|站|烤鸭|烤鴨|话|話|菜|语|語")
 _CLAUSE_GOES_ON = re.compile(r"\s*(?:$|[.,;!?)]|(?:on|in|from|with|and|tomorrow|today|tonight)\b)", re.IGNORECASE)
@@ -171,17 +177,20 @@ def _fits(sentence: str, span: Span, exchange: Exchange, correction: Correction,
         return False
     rest = f"{sentence[: span[0]]} \u2022 {sentence[span[1] :]}"
     return (
-        _said_after(sentence, span, correction.before, exchange, told)
+        _said_after(sentence, span, correction, exchange, told)
         and _same_role(sentence, span, exchange, correction.before)
         and not _in_longer_name(sentence, span)
         and not _again(rest, exchange)
     )
 
 
-def _said_after(sentence: str, span: Span, before: str, exchange: Exchange, told: str) -> bool:
-    if not before or _counts(exchange.old) or _word_before(sentence, span[0]) == before:
+def _said_after(sentence: str, span: Span, correction: Correction, exchange: Exchange, told: str) -> bool:
+    before, new = correction.before, correction.new
+    if not before or _counts(new) or _word_before(sentence, span[0]) == before:
         return True
-    return any(_word_before(told, start) == before for start, _ in found(told, exchange.core[0]))
+    return any(
+        _word_before(told, start) == before for start, _ in found(told, exchange.old) or found(told, exchange.core[0])
+    )
 
 
 def _word_before(text: str, at: int) -> str:
@@ -203,7 +212,15 @@ def _same_role(sentence: str, span: Span, exchange: Exchange, before: str) -> bo
 
 
 def _sort(number: str) -> str:
-    return "clock" if ":" in number else "slash" if "/" in number else "th" if number[-2:].isalpha() and number[0].isdigit() else ""
+    return (
+        "clock"
+        if ":" in number
+        else "slash"
+        if "/" in number
+        else "th"
+        if number[-2:].isalpha() and number[0].isdigit()
+        else ""
+    )
 
 
 def _in_longer_name(sentence: str, span: Span) -> bool:

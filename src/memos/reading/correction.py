@@ -12,17 +12,19 @@ from memos.memory.statement import Correction
 from memos.text.spans import sentences
 
 MAX_CHARS, MAX_SENTENCE = 2_000, 200  # what is longer is no correction, and would take long to look through
-_WORDS = r"[^\s,.;:!?()]+(?: [^\s,;:!?()]+){0,4}?"  # one to five words
+_WORD = r"(?:[^\s,;:!?()]|(?<=\d)[:,](?=\d))+"
+_WORDS = rf"(?!\.){_WORD}(?: {_WORD}){{0,4}}?"  # one to five words
 _X = rf"[\"'“‘]?(?P<old>{_WORDS})[\"'”’]?"
 _Y = rf"[\"'“‘]?(?P<new>{_WORDS})[\"'”’]?"
 _IS = r"(?:it|that|this|he|she|they|the \w+)(?:'s|’s| is| was|'re| are| should be)"
 _END = r"\s*[.!]*$"
 _NEGATED = r"(?:isn'?t|isn’t|is not|'s not|’s not|was not|wasn'?t|aren'?t|are not)"
+_BEGIN = r"(?:\b|(?=[$€£¥#]))"
 _BOTH = (
     rf"\b(?:it|that|this|he|she|they) ?{_NEGATED} {_X}\s*[,;.–—-]+\s*(?:but )?(?:{_IS} )?{_Y}",
     rf"\bnot {_X},? but (?:rather )?{_Y}",
-    rf"(?:^|.*?\b){_Y}\s*,? (?:and )?not {_X}",
-    rf"(?:^|.*?\b){_Y} (?:instead of|rather than) {_X}",
+    rf"(?:^|.*?{_BEGIN}){_Y}\s*,? (?:and )?not {_X}",
+    rf"(?:^|.*?{_BEGIN}){_Y} (?:instead of|rather than) {_X}",
     rf"\b(?:replace|change|rename|correct) {_X} (?:with|to|into|by) {_Y}",
     rf"^{_X} (?:should (?:be|say|read)|->|→|=>) {_Y}",
 )
@@ -46,7 +48,7 @@ _ARTICLES = "a|an|the|my|your|his|her|our|their"
 _LEAD = re.compile(rf"^.*\b(?:{_VERBS}|{_PREPOSITIONS}|{_ARTICLES})\s+(?=\S)", re.IGNORECASE)
 # how it may end, beside articles, so that nothing between the verb and the right word is lost
 _LEAD_END = re.compile(
-    rf"(?:^|[,;:.!?\"'“‘(–—-]|\b(?:{_VERBS}|instead|rather)|\b(?P<before>{_PREPOSITIONS}))(?:\s+(?:{_ARTICLES}))*[\s\"'“‘]*$",
+    rf"(?:^|[,;:.!?\"'“‘(–—-]|\b(?:{_VERBS}|instead|rather)|\b(?P<before>{_PREPOSITIONS}))(?:\s*(?<![\w'’])(?:{_ARTICLES})\b)*[\s\"'“‘]*$",
     re.IGNORECASE,
 )
 _OPENS = re.compile(rf"\s*(?:$|(?:i|it|he|she|we|they|that|this|its|{_ARTICLES}|{_PREPOSITIONS})\b)", re.IGNORECASE)
@@ -62,15 +64,26 @@ _CLAUSE_WORDS = frozenset(
     called named see start starts end ends has drink drinks eat eats drive drives own owns allergic instead rather than
     """.split()  # noqa: SIM905
 )
-_ENDS_OF_VERBS = re.compile(r"(?:n['’]t|['’](?:m|re|ve|ll|d))$|^(?:it|he|she|that|what|there|who|here|where|let|how)['’]s$", re.IGNORECASE)
+_ENDS_OF_VERBS = re.compile(
+    r"(?:n['’]t|['’](?:m|re|ve|ll|d))$|^(?:it|he|she|that|what|there|who|here|where|let|how)['’]s$", re.IGNORECASE
+)
 _SAY_NOTHING = frozenset(
     """
     thanks thank sorry ok okay yes no hi hello again wrong incorrect correct true false sure fine good great perfect bad
     nonsense anymore now either too though it me that this else different else everything nothing something
     """.split()  # noqa: SIM905
 )
+_OPENS_WITH_PRONOUN = re.compile(r"(?:it|that|this|he|she|they|we|you|there)\b", re.IGNORECASE)
+_LITTLE_WORD = re.compile(rf"{_VERBS}|{_PREPOSITIONS}|{_ARTICLES}", re.IGNORECASE)
+_ANY_THING = frozenset(
+    """
+    right correct true real actual proper year month day date time hour number name city place town country word value answer
+    thing colour color price code address spelling not but rather
+    """.split()  # noqa: SIM905
+)
 _NUMBERED = re.compile(
-    r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|fifty|hundred)\b", re.IGNORECASE
+    r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|fifty|hundred)\b",
+    re.IGNORECASE,
 )
 
 _ZH = r"[^\s，,。！!？?；;、“”\"'「」]{1,20}?"
@@ -114,7 +127,7 @@ def _old_and_new(piece: str) -> Correction | None:
     for pattern in _ZH_OLD_AND_NEW:
         match = pattern.search(said)
         if match and match["old"] != match["new"] and not _ZH_CLAUSE.search(f"{match['old']} {match['new']}"):
-            return Correction(match["old"], match["new"])
+            return Correction(match["old"], match["new"], about=_zh_about(said[: match.start()]))
     return None
 
 
@@ -132,7 +145,26 @@ def _surely(said: str, match: re.Match[str]) -> Correction | None:
         return None
     of_old = _LEAD_END.search(match["old"][: match["old"].rindex(old)])
     before, of_wrong = ((m["before"] or "").casefold() if m else "" for m in (end, of_old))
-    return Correction(old, new, before or of_wrong) if not before or before == (of_wrong or before) else None
+    if before and before != (of_wrong or before):
+        return None
+    return Correction(old, new, before or of_wrong, _about(lead))
+
+
+def _about(lead: str) -> str:
+    """Whom or what the words before the right ones speak of: "my sister", "I"; "" for "it", "I said" and "the right year"."""
+    clause = re.split(r"[,;:.!?]", lead)[-1].strip()
+    if re.match(r"i\b", clause, re.IGNORECASE):
+        return "" if re.search(r"\b(?:said|meant|mean)\b", clause, re.IGNORECASE) else "I"
+    if _OPENS_WITH_PRONOUN.match(clause):
+        return ""
+    words = [w for w in clause.split() if not _LITTLE_WORD.fullmatch(w)]
+    return " ".join(words) if any(w.casefold() not in _ANY_THING for w in words) else ""
+
+
+def _zh_about(lead: str) -> str:
+    clause = re.split(r"[，,。！!；;：:]", lead)[-1].strip()
+    about = re.sub(r"^我的?|(?:现在|住|出生|工作|的|说|名字|应该)+$", "", clause)
+    return about or ("我" if clause.startswith("我") and not clause.endswith("说") else "")
 
 
 def _follows(between: str, lead: str, old: str, new: str) -> bool:
@@ -156,7 +188,14 @@ def _only_new(piece: str, text: str) -> Correction | None:
     said = _REFUSED.sub("", piece)
     match = _ZH_ONLY_NEW.match(piece) or (_ONLY_NEW.match(said) if refused or said.lower().startswith("it") else None)
     new = _bare(match["new"]) if match and said else ""
-    if match is None or not new or _ZH_CLAUSE.search(new) or _CLAUSE.match(new) or not _names_a_thing(new) or new.casefold() in _SAY_NOTHING:
+    if (
+        match is None
+        or not new
+        or _ZH_CLAUSE.search(new)
+        or _CLAUSE.match(new)
+        or not _names_a_thing(new)
+        or new.casefold() in _SAY_NOTHING
+    ):
         return None
     end = _LEAD_END.search(match["new"][: match["new"].rindex(new)])
     return Correction(None, new, (end["before"] or "").casefold() if end else "")

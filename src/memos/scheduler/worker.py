@@ -148,7 +148,8 @@ class Worker:
             except (StorageError, Unavailable) as e:
                 if pause is None or self._stopping.is_set():
                     raise
-                log.warning("settle_failed", error=e.code, pause=pause)
+                if not isinstance(e, Unavailable):
+                    log.warning("settle_failed", error=e.code, pause=pause)
                 await asyncio.sleep(pause)
         return None
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, cast
+from uuid import UUID
 
 import structlog
 from fastapi import FastAPI, Request
@@ -18,6 +19,7 @@ from starlette.responses import Response
 from memos import errors
 from memos.errors import Busy, MemosError
 from memos.server.replies import json_reply
+from memos.server.wording import in_http_words
 
 log = structlog.get_logger(__name__)
 
@@ -37,6 +39,9 @@ STATUS: tuple[tuple[type[MemosError], int], ...] = (
     (errors.ModelError, 503),
     (errors.LeaseLost, 409),
 )
+
+_LONGEST_ROUTE = 8  # parts of a path
+_CODES = {404: "not_found", 405: "method_not_allowed"}  # of what the framework refuses
 
 # status, machine-readable code, message, details, request -> body
 Shape = Callable[[int, str, str, Any, Request], tuple[int, Mapping[str, Any]]]
@@ -86,7 +91,7 @@ class Refused(HTTPException):
 def reply_to(request: Request, error: MemosError | HTTPException) -> Response:
     """The answer to an error that was raised on purpose."""
     if isinstance(error, HTTPException):
-        code = error.code if isinstance(error, Refused) else f"http_{error.status_code}"
+        code = error.code if isinstance(error, Refused) else _CODES.get(error.status_code, f"http_{error.status_code}")
         return error_reply(request, error.status_code, code, str(error.detail), headers=error.headers)
     status = status_of(error)
     headers = {"Retry-After": str(max(1, math.ceil(error.retry_after)))} if isinstance(error, Busy) else {}
@@ -94,7 +99,7 @@ def reply_to(request: Request, error: MemosError | HTTPException) -> Response:
         headers["WWW-Authenticate"] = "Bearer"
     if status >= 500:
         log.error("request_failed", code=error.code, error=type(error).__name__, request_id=_id(request))
-    return error_reply(request, status, error.code, str(error), headers=headers)
+    return error_reply(request, status, error.code, in_http_words(str(error)), headers=headers)
 
 
 def refusal(error: MemosError | HTTPException) -> Callable[[Request], Response]:
@@ -118,6 +123,19 @@ def _methods_at(path: str, routes: Iterable[Any]) -> set[str]:
     return found
 
 
+def _no_id(path: str, routes: Iterable[Any]) -> str | None:
+    """The part of a path without a route that would have one if it were an id."""
+    parts = path.split("/")
+    if len(parts) > _LONGEST_ROUTE:
+        return None
+    with_id = [route.path_regex for route in routes if ":uuid}" in getattr(route, "path", "")]
+    for at, part in enumerate(parts):
+        tried = "/".join([*parts[:at], str(UUID(int=0)), *parts[at + 1 :]])
+        if part and any(regex.match(tried) for regex in with_id):
+            return part
+    return None
+
+
 def install(app: FastAPI) -> None:
     """Register the handlers."""
 
@@ -128,12 +146,40 @@ def install(app: FastAPI) -> None:
     @app.exception_handler(RequestValidationError)
     async def invalid(request: Request, error: RequestValidationError) -> Response:
         details = [{k: v for k, v in e.items() if k in ("type", "loc", "msg")} for e in error.errors()]
-        where = "; ".join(f"{'.'.join(map(str, d['loc']))}: {d['msg']}" for d in details[:5])
+        where = "; ".join(_fault(e) for e in error.errors()[:5])
+        first = error.errors()[0]
+        if first["type"] in _NO_ID and first["loc"][0] == "path":  # it names nothing, like one that is not in use
+            return error_reply(request, 404, "not_found", f"{first['input']!r:.80} is not an id", details)
         return error_reply(request, 422, "invalid_request", where, details)
 
     @app.exception_handler(HTTPException)
     async def http(request: Request, error: HTTPException) -> Response:
         path = getattr(request.scope.get("route"), "path", None)
         if error.status_code == 405 and path is not None:
-            error.headers = {"Allow": ", ".join(sorted(_methods_at(path, request.app.routes)))}
+            allowed = ", ".join(sorted(_methods_at(path, request.app.routes)))
+            error.headers = {"Allow": allowed}
+            error.detail = f"{request.method} is not possible here; allowed: {allowed}"
+        elif is_unrouted(request) and error.status_code == 404 and not isinstance(error, Refused):
+            path = request.scope.get("path", "")
+            odd = _no_id(path, request.app.routes)
+            said = f"no route {request.method} {path[:200]}; see /docs" if odd is None else f"{odd!r:.80} is not an id"
+            error.detail = said
         return reply_to(request, error)
+
+
+_NO_ID = frozenset({"uuid_parsing", "uuid_type", "uuid_version"})
+
+
+def is_unrouted(request: Request) -> bool:
+    """Whether no route has the path of the request."""
+    return request.scope.get("route") is None
+
+
+def _fault(error: Mapping[str, Any]) -> str:
+    """One fault of a request in a few words."""
+    loc = error["loc"]
+    if error["type"] == "json_invalid":
+        why = (error.get("ctx") or {}).get("error", error["msg"])
+        return f"the body is not JSON: {why} at character {loc[-1]}"
+    said = f"{error['input']!r:.80} is not an id" if error["type"] in _NO_ID else error["msg"]
+    return f"{'.'.join(map(str, loc))}: {said}"

@@ -104,7 +104,9 @@ def _check_type(scope: Scope) -> None:
         return
     kind = (header(scope, b"content-type") or "").partition(";")[0].strip().lower()
     if kind in _SIMPLE_TYPES or "," in kind:  # the comma: several headers, of which readers may take another one
-        raise Refused(415, "not_json", f"send the header 'Content-Type: application/json'; got {kind or 'none'!r:.60}")
+        bytes_wanted = scope["path"] == "/v1/files" or scope["path"].endswith("/archive")
+        code, wanted = ("wrong_type", "octet-stream") if bytes_wanted else ("not_json", "json")
+        raise Refused(415, code, f"send the header 'Content-Type: application/{wanted}'; got {kind or 'none'!r:.60}")
 
 
 def _name(value: str) -> str | None:

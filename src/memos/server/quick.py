@@ -13,6 +13,7 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 from fastapi.params import Depends, Header
 from fastapi.routing import APIRoute
 from pydantic import BaseModel, TypeAdapter, ValidationError
+from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute
@@ -57,7 +58,7 @@ class Shortcut:
         scope.update(route=route, endpoint=route.endpoint, path_params={})
         try:
             again = await quick(scope, receive, send)
-        except MemosError as error:
+        except (MemosError, HTTPException) as error:
             return await answer(scope, receive, send, refusal(error))
         if again is None:
             return None

@@ -235,3 +235,20 @@ async def test_names_that_are_no_names_are_refused_by_every_route(app_client: Cl
             )
             assert answer.status_code in (400, 403, 404, 422), (route, name, answer.text)
             assert answer.json()["code"] == answer.status_code
+
+
+async def test_who_took_the_name_of_somebody_to_come_gets_nothing_meant_for_her(
+    app_client: Client, memos: AsyncMemOS
+) -> None:
+    await memos.create_cube("zed", user="beta")
+    _, secret = await memos.accounts.create_key("service", scopes=("act",))
+    headers = {"Authorization": f"Bearer {secret}"}
+    for path, body in (
+        ("/product/add", {"mem_cube_id": "zed", "messages": "Zed's PIN is 4711."}),
+        ("/product/get_memory", {"mem_cube_id": "zed"}),
+    ):
+        answer = await app_client.post(path, json=body, headers=headers)
+        assert answer.status_code == 403 and "user_id" in answer.json()["message"]
+    assert await memos.count(user="beta", cube="zed") == 0
+    named = {"user_id": "beta", "mem_cube_id": "zed", "messages": "Beta's own note about the boat."}
+    assert (await app_client.post("/product/add", json=named, headers=headers)).status_code == 200

@@ -325,7 +325,7 @@ async def neighbors(
     place = whose.place()
     cube = await home_of(memos, place, str(id))
     if await _gone(memos, place.user, cube, str(id)):
-        raise NotFound(f"memory {id} does not exist")
+        raise NotFound(f"memory {id} does not exist for user {place.user!r}")
     found = await memos.neighbors(
         str(id),
         depth=depth,
@@ -352,7 +352,7 @@ async def edges(memos: Core, whose: WhoseDep, id: PathId, types: fields.TypesQue
     place = whose.place()
     cube = await home_of(memos, place, str(id))
     if await _gone(memos, place.user, cube, str(id)):
-        raise NotFound(f"memory {id} does not exist")
+        raise NotFound(f"memory {id} does not exist for user {place.user!r}")
     return reply(Links(tuple(await memos.neighbors(str(id), types=types, user=place.user, cube=cube))))
 
 

@@ -90,7 +90,7 @@ async def home_of(memos: AsyncMemOS, place: Place, id: str) -> str | None:
         return place.cube
     found = await memos.locate([id], user=place.user)
     if id not in found:
-        raise NotFound(f"memory {id} does not exist")
+        raise NotFound(f"memory {id} does not exist for user {place.user!r}")
     return found[id]
 
 
@@ -101,7 +101,7 @@ async def home_of_all(memos: AsyncMemOS, place: Place, ids: Sequence[str]) -> st
     found = await memos.locate(ids, user=place.user)
     missing = [id for id in ids if id not in found]
     if missing:
-        raise NotFound(f"memory {missing[0]} does not exist")
+        raise NotFound(f"memory {missing[0]} does not exist for user {place.user!r}")
     cubes = sorted(set(found.values()))
     if len(cubes) > 1:
         raise InvalidInput(

@@ -129,7 +129,7 @@ def _shape(status: int, code: str, message: str, details: Any, request: Request)
     body: dict[str, Any] = {"code": number, "message": message, "data": None}
     if details is not None:
         body["detail"] = details
-    in_band = status in _IN_BAND and not code.startswith("http_")
+    in_band = status in _IN_BAND and not (status == 404 and errors.is_unrouted(request))
     return 200 if in_band else status, body
 
 

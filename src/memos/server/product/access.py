@@ -15,11 +15,17 @@ from memos.system import AsyncMemOS
 
 
 async def acting_on(core: AsyncMemOS, caller: Caller, user: str | None, cube: str, need: str = READ) -> str:
-    """The user to act as on a cube: the one named, else the key's own, else the owner of the cube."""
+    """The user to act as on a cube: the one named, else the key's own, else the owner of the cube.
+
+    With a key, the owner only where the cube is called as she is, or is the key's own: whoever made a cube by the name of
+    somebody to come must not get what is meant for her. Raises AccessDenied.
+    """
     if user is not None or not caller.any_user:
         return caller.acting(user, need)
     caller.must(need)
     owner = await core.owner_of(cube)
+    if owner is not None and caller.user is not None and owner not in (cube, caller.user):
+        raise AccessDenied(wording.WHOSE.format(cube=cube))
     return owner or (cube if need == WRITE else caller.acting(None, need))
 
 

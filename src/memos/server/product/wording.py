@@ -24,6 +24,7 @@ TAKEN = (
     "cube {cube!r} belongs to another user, and {user!r} may not {need} it; its owner can share it "
     "(PUT /v1/cubes/{cube}/grants/{user}, level {need}), or choose another name"
 )
+WHOSE = "cube {cube!r} is owned by a user of another name; say for whom this is: give user_id"
 NO_SKILL_UPLOAD = (
     "is_upload_skill: uploading skills is not possible in this version and nothing was stored; "
     "leave is_upload_skill out to store the messages themselves"
