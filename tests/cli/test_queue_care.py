@@ -101,7 +101,9 @@ class TestWords:
         assert "1 failed task will" not in memos("tasks", "retry", "--all").stdout
 
     def test_what_was_not_measured_is_a_dash(self, memos: Memos) -> None:
-        digest, embed = (line for line in memos("tasks", "stats").stdout.splitlines() if "kind" not in line and " " in line)
+        digest, embed = (
+            line for line in memos("tasks", "stats").stdout.splitlines() if "kind" not in line and " " in line
+        )
         assert digest.split()[0] == "digest" and "0.00" not in digest
         assert embed.split()[4:] == ["-", "0", "-"]
 
@@ -114,7 +116,9 @@ class TestWords:
 
 
 class TestDoctor:
-    def test_a_failed_task_is_a_problem_with_the_command_that_shows_it(self, memos: Memos, answer: Answer, home: Path) -> None:
+    def test_a_failed_task_is_a_problem_with_the_command_that_shows_it(
+        self, memos: Memos, answer: Answer, home: Path
+    ) -> None:
         memos("add", "hello", "--user", "ann")
         make(home, new(ONE), new(THREE, "embed"), dead=[THREE])
         shown = memos("doctor", code=1).stdout
@@ -135,7 +139,9 @@ class TestDoctor:
         assert "cannot be used" in said.stdout
         assert "hunter2" not in said.stdout + said.stderr
 
-    def test_texts_without_vectors_are_a_problem_when_no_task_makes_them(self, memos: Memos, answer: Answer, home: Path) -> None:
+    def test_texts_without_vectors_are_a_problem_when_no_task_makes_them(
+        self, memos: Memos, answer: Answer, home: Path
+    ) -> None:
         memos("add", "The boiler was serviced.", "--user", "ann")
         assert answer("doctor")["problems"] == []  # without an embedder nothing lacks
         found = answer("doctor", "--embedder", "default", code=1)
@@ -152,7 +158,10 @@ class TestWhoseQueue:
         assert "warning" not in memos("tasks", "list").stderr
         _note(home, Settings(home, embedder="default", queue="redis://:hunter2@cache:6379/0#team"))
         said = memos("tasks", "list").stderr
-        assert f"the server that last ran on {home} uses the queue redis://***@cache:6379/0#team, this command sqlite" in said
+        assert (
+            f"the server that last ran on {home} uses the queue redis://***@cache:6379/0#team, this command sqlite"
+            in said
+        )
         assert "set MEMOS_QUEUE" in said
         said = memos("worker", "--drain").stderr
         assert "uses the queue redis://***@cache" in said

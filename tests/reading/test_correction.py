@@ -73,3 +73,49 @@ def test_hostile_text_takes_no_time() -> None:
     ):
         corrections_of(text)
     assert time.process_time() - begun < 5
+
+
+@pytest.mark.parametrize(
+    ("text", "new", "before", "about"),
+    [
+        ("no, it's at 8, not 7", "8", "at", ""),
+        ("no, it's 8, not at 7", "8", "at", ""),
+        ("No, I live in Bergen, not Oslo.", "Bergen", "in", "I"),
+        ("No, I said Bergen, not Oslo.", "Bergen", "", ""),
+        ("My sister is called Mia, not Lia", "Mia", "", "sister"),
+        ("the right year is 2019, not 2018", "2019", "", ""),
+        ("Change Oslo to Bergen", "Bergen", "", ""),
+        ("no, it's at 7:30, not 7", "7:30", "at", ""),
+        ("no, it's $1,250.50, not $1,200", "$1,250.50", "", ""),
+        ("不对，我妹妹住在上海，不是北京", "上海", "", "妹妹"),
+        ("不对，我住在上海，不是北京", "上海", "", "我"),
+        ("不对，是上海，不是北京", "上海", "", ""),
+    ],
+)
+def test_how_and_of_whom_the_right_words_were_said(text: str, new: str, before: str, about: str) -> None:
+    assert [(c.new, c.before, c.about) for c in corrections_of(text)] == [(new, before, about)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "no, it was shellfish I'm allergic to, not nuts",
+        "no, it was 8 apples on day 7, not 7",
+        "no, it was shellfish and the sauce, not nuts",
+        "It's not Oslo",
+        "It isn't Oslo. Thanks!",
+        "It isn't Oslo, thanks",
+        "It isn't Oslo. Where did you get that?",
+        "No, the flight at 10 is at 8, not 7",
+        "No, it's at 8, not on 7",
+        "I'm not allergic to nuts but shellfish",
+        "I don't like coffee but tea",
+        "No, thanks.",
+        "No, that is wrong.",
+        "No, never mind.",
+        "不是北京，是我住在上海",
+        "不对，我们去上海。",
+    ],
+)
+def test_what_may_be_a_piece_of_a_clause_is_no_correction(text: str) -> None:
+    assert corrections_of(text) == ()

@@ -121,7 +121,9 @@ def create_key(
         key, secret = system.accounts.create_key(
             user, scopes=wanted, description=description, expires_in_days=days, by=state.user
         )
-    state.answer({"key": key, "secret": secret}, lambda out: render_accounts.new_key(out, key, secret, home, first=first))
+    state.answer(
+        {"key": key, "secret": secret}, lambda out: render_accounts.new_key(out, key, secret, home, first=first)
+    )
 
 
 @keys.command("revoke")

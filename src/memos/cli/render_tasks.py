@@ -60,8 +60,7 @@ def stats(found: Mapping[str, KindStats]) -> Table | str:
     if not found:
         return "nothing was ever queued"
     rows = [
-        (k, s.waiting, s.in_progress, s.failed, _oldest(s), s.per_minute, _latency(s))
-        for k, s in sorted(found.items())
+        (k, s.waiting, s.in_progress, s.failed, _oldest(s), s.per_minute, _latency(s)) for k, s in sorted(found.items())
     ]
     return table(("kind", "waiting", "in progress", "failed", "oldest", "done / minute", "latency p50 / p95"), rows)
 

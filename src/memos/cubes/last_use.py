@@ -1,4 +1,4 @@
-"""With which queue and embedder a server or worker last ran on a data folder, so that other commands can say when theirs differ."""
+"""With which queue and embedder a server or worker last ran on a data folder, so that others can say when theirs differ."""
 
 from __future__ import annotations
 

@@ -66,7 +66,8 @@ class NewTask:
 class Task:
     """A task as the queue knows it. Times are aware UTC. `attempts` counts those begun, also by workers that died.
 
-    `progress` is in [0, 1]. `error` is why the last attempt failed or was put off; a completed task has none. `result` is what the handler answered.
+    `progress` is in [0, 1]. `error` is why the last attempt failed or was put off; a completed task has
+    none. `result` is what the handler answered.
     """
 
     id: str

@@ -52,7 +52,7 @@ async def add(core: AsyncMemOS, caller: Caller, body: AddBody) -> Response:
     if report.failed:
         return _failed(report, cubes)
     name = body.task_id or (report.tasks[0] if len(report.tasks) == 1 else None)
-    task = name if report.tasks else None  # files alone are stored without a task; a name that nothing knows is not told
+    task = name if report.tasks else None  # files alone make no task of that name, so that it is not told
     return ok(wording.ADDED, report.rows, task_id=task, notices=report.notices or None)
 
 

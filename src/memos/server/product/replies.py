@@ -27,6 +27,8 @@ def failure(status: int, code: str, message: str, details: Any, request: Request
     if status == 422:
         path = request.scope.get("path", "")
         message = wording.VALIDATION.format(method=request.method, path=path, message=message)
+    if status == 404 and errors.is_unrouted(request):
+        message = wording.NO_ROUTE
     body = {"code": TOO_MANY if status == 429 else status, "message": message, "data": None, "error": code}
     return status, body if details is None else body | {"detail": details}
 

@@ -19,6 +19,7 @@ CUBE_REGISTERED = "Cube registered successfully"
 LOOKED_UP = "Successfully"
 CALLED = "Called Successfully"
 
+NO_ROUTE = "Not Found"
 VALIDATION = "Parameter validation error on {method} {path}: {message}"
 TAKEN = (
     "cube {cube!r} belongs to another user, and {user!r} may not {need} it; its owner can share it "
