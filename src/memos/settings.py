@@ -28,9 +28,10 @@ class Settings:
     `home`: folder of all data. `durability`: `full` (acknowledged = on disk, survives power loss) or `normal`
     (survives a crash of the process). `embedder`: `default`, `none`, or `provider:model`. `reranker`: `none`,
     `cohere:MODEL`, `jina:MODEL` or `tei`. `embedder_url`, `embedder_key`, `reranker_url`, `reranker_key`: the server of such a
-    model and the key for it; left empty, what the provider's own variables say (`models/address`). `timezone`: of times given without one. `background`: digest and embed after `add`
-    without being asked. `open_cubes`: how many cubes stay open (about 0.4 MB each, beside their indexes). `resident_mb`: memory that resident indexes may use before the
-    least recently used one is dropped. `queue`: where background tasks wait: `sqlite` (in the data folder) or the URL of a Redis
+    model and the key for it; left empty, what the provider's own variables say (`models/address`). `timezone`: of times given
+    without one. `background`: digest and embed after `add` without being asked. `open_cubes`: how many cubes stay open (about
+    0.4 MB each, beside their indexes). `resident_mb`: memory that resident indexes may use before the least recently used one
+    is dropped. `queue`: where background tasks wait: `sqlite` (in the data folder) or the URL of a Redis
     server. `workers`: background jobs at a time in this process; 0 leaves the work to other processes (`memos worker`).
     `tasks_per_user`, `tasks_total`: how many tasks may wait before a write is refused as busy.
     """
@@ -68,7 +69,9 @@ class Settings:
             if not isinstance(getattr(self, name), str):
                 raise InvalidInput(f"{name} is a text")
             if not (getattr(self, name).isascii() and getattr(self, name).isprintable()):
-                raise InvalidInput(f"{name} holds signs that cannot stand in a header; is it the whole key, and only that?")
+                raise InvalidInput(
+                    f"{name} holds signs that cannot stand in a header; is it the whole key, and only that?"
+                )
         for name in ("embedder_url", "reranker_url"):
             if getattr(self, name) and not getattr(self, name).startswith(("http://", "https://")):
                 raise InvalidInput(f"{name} must start with http:// or https://, got {getattr(self, name)!r:.120}")
@@ -122,7 +125,9 @@ def load(cls: type[T], prefix: str, env: Mapping[str, str] | None, given: Mappin
 
 def rows(settings: DataclassInstance, prefix: str) -> list[tuple[str, str, str]]:
     """(name, value as it may be printed, environment variable) of every field."""
-    return [(f.name, _shown(getattr(settings, f.name), f.metadata), f"{prefix}{f.name.upper()}") for f in fields(settings)]
+    return [
+        (f.name, _shown(getattr(settings, f.name), f.metadata), f"{prefix}{f.name.upper()}") for f in fields(settings)
+    ]
 
 
 def _shown(value: object, about: Mapping[str, object]) -> str:

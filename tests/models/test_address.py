@@ -35,7 +35,9 @@ def test_a_server_of_ones_own_needs_no_key(server, monkeypatch):
 
 @pytest.mark.parametrize("url", [None, "https://api.openai.com/v1", "https://API.openai.com:443/v1/"])
 def test_openai_itself_without_a_key_is_refused_with_the_variables(url):
-    with pytest.raises(InvalidInput, match="MEMOS_EMBEDDER_KEY or OPENAI_API_KEY.*MEMOS_EMBEDDER_URL or OPENAI_BASE_URL"):
+    with pytest.raises(
+        InvalidInput, match=r"MEMOS_EMBEDDER_KEY or OPENAI_API_KEY.*MEMOS_EMBEDDER_URL or OPENAI_BASE_URL"
+    ):
         make_embedder("openai:m", base_url=url)
 
 

@@ -213,7 +213,7 @@ def test_sizes_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     for package, data, name in (("pypdf", pdf("x"), "a.pdf"), ("docx", word(), "a.docx")):
         monkeypatch.setitem(sys.modules, package, None)
-        with pytest.raises(Unavailable, match=r"memos\[files\]"):
+        with pytest.raises(Unavailable, match=r"extra 'files'"):
             text_of(data, name)
 
 

@@ -137,6 +137,7 @@ def _told(live: Live, event: str) -> list[dict[str, object]]:
 
 def test_a_server_logs_its_start_its_first_key_and_its_end(serve: Starter) -> None:
     live = serve(MEMOS_SERVER_PROT="1")
+    _lines(live, 2)
     (start,) = _told(live, "serving")
     assert (start["url"], start["home"], start["queue"]) == (live.url, str(live.home), "sqlite")
     assert (start["auth"], start["keys_needed"]) == ("auto", False)

@@ -59,7 +59,7 @@ def address_of(
     try:
         if provider == "ollama" and url:
             url = _of_ollama(url)
-        host = (urlsplit(url).hostname, urlsplit(url).port)[0] if url else usual.hosted  # `port` raises for one that is none
+        host = _host_of(url) if url else usual.hosted
     except ValueError:
         raise InvalidInput(f"{without_password(url or '')!r} is not the address of the {what}'s server") from None
     if usual.hosted and not key and host == usual.hosted:
@@ -73,6 +73,12 @@ def address_of(
 
 def _first(env: Mapping[str, str], names: tuple[str, ...]) -> str | None:
     return next((value for name in names if (value := env.get(name, "").strip())), None)
+
+
+def _host_of(url: str) -> str | None:
+    """Raises ValueError, also for a port that is none."""
+    parts = urlsplit(url)
+    return parts.hostname if parts.port is None or parts.port >= 0 else None
 
 
 def _of_ollama(url: str) -> str:

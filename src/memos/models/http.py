@@ -57,7 +57,9 @@ class JsonClient:
 
         url = self._shown + path
         try:
-            response = await self._client().post(self.base_url + path, content=json.dumps(payload).encode(), headers=self._headers)
+            response = await self._client().post(
+                self.base_url + path, content=json.dumps(payload).encode(), headers=self._headers
+            )
         except httpx2.TimeoutException as error:
             raise Failure(ModelTimeout(f"{url} did not answer in time"), retry=True, dead=True) from error
         except httpx2.InvalidURL as error:

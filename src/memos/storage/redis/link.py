@@ -32,7 +32,10 @@ class Link:
     """Runs scripts on one server, in one event loop. Connects at the first call."""
 
     def __init__(self, url: str, key: str, patience: float = PATIENCE) -> None:
-        """`key`: given to every script as KEYS[1]. `patience`: seconds that a call waits for a server that went away. Raises Unavailable without the package, InvalidInput for no URL."""
+        """`key`: given to every script as KEYS[1]. `patience`: seconds that a call waits for a server that went away.
+
+        Raises Unavailable without the package, InvalidInput for no URL.
+        """
         try:
             self._redis: Any = import_module("redis.asyncio")
             self._errors: Any = import_module("redis.exceptions")
