@@ -78,7 +78,7 @@ async def test_search_works_before_while_and_after_everything_is_embedded_again(
 ) -> None:
     old = Hashing("old-24", 24)
     await filled(tmp_path, old)
-    monkeypatch.setattr("memos.system.configured_embedder", lambda _, spec: {"old": old}[spec])
+    monkeypatch.setattr("memos.system.parts.configured_embedder", lambda _, spec: {"old": old}[spec])
     async with system(tmp_path, Hashing("new-40", 40, limit=10), "new") as memos:
         asked = old.queries
         await assert_finds(memos, by_vector=True)

@@ -46,5 +46,7 @@ def _ask(path: Path, sql: str, values: tuple[str | int, ...]) -> list[Any]:
             return []
         with contextlib.closing(apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)) as db:
             db.set_busy_timeout(WAIT_MS)
+            if not db.execute("PRAGMA user_version").get:  # it is being made just now
+                return []
             found: list[Any] = db.execute(sql, values).fetchall()
             return found

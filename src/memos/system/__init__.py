@@ -1,0 +1,22 @@
+"""`AsyncMemOS`: the verbs, wired to the rooms. The only package that knows them all; `memos.sync` is its synchronous face.
+
+Every verb names a user and works on one cube (the user's own by default), which `cubes.access` opens or refuses.
+"""
+
+from __future__ import annotations
+
+from memos.system.base import DEFAULT_USER
+from memos.system.cubes import Cubes
+from memos.system.finding import Finding
+from memos.system.writing import Writing
+
+__all__ = ["DEFAULT_USER", "AsyncMemOS"]
+
+
+class AsyncMemOS(Writing, Finding, Cubes):
+    """The memory system, for asyncio. Nothing is opened before the first call; `close` (or `async with`) ends it
+    cleanly.
+
+    Parameters: `home`, the data folder (default `~/.memos`); `settings` or any field of `Settings` as a keyword;
+    `embedder` and `reranker`, a spec such as "default", "none", "openai:text-embedding-3-small", or an object.
+    """
