@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from weakref import WeakValueDictionary
 
 import structlog
@@ -45,6 +45,7 @@ from memos.storage.tasks import LIVE, WORKER_STOPPED, NewTask, Task, TaskQuery, 
 log = structlog.get_logger(__name__)
 
 EMBED_BATCH = 16
+LINGER_SECONDS = 0.1  # what arrives within one such span is read together, when those who added it were answered
 DIGEST_SECONDS = 5.0  # how long one task reads what is marked before others of the cube have their turn
 EMBED_SECONDS = 5.0  # how long one embed task works before other cubes have their turn
 POLITE_SECONDS = 0.5  # how long a batch waits for searches to end
@@ -97,7 +98,7 @@ class Background:
         self._settled: set[str] = set()  # cubes whose vectors are of no other model, as far as this process knows
         self._greeted: set[str] = set()
         self._asides: set[asyncio.Task[None]] = set()
-        self._searches = 0
+        self._callers = 0
         self._quiet = asyncio.Event()
         self._quiet.set()
         self.metrics = TaskMetrics()
@@ -134,6 +135,7 @@ class Background:
         if not self._enabled or not ids:
             return Handed()
         task = _task(DIGEST, info.location, info.name, user=user, caller_id=caller_id, payload={"ids": list(ids)})
+        task = replace(task, delay=LINGER_SECONDS - time.time() % LINGER_SECONDS)
         try:
             await self._queue.enqueue([task])
         except MemosError as e:  # the records and their marks are on disk: the sweep finds them
@@ -214,15 +216,15 @@ class Background:
             await self._embed(store, most=await store.count_pending_vectors(self._embedder.model_id))
 
     @contextlib.contextmanager
-    def searching(self) -> Iterator[None]:
-        """Around a search: embedding waits a moment meanwhile, since both need the processor."""
-        self._searches += 1
+    def attending(self) -> Iterator[None]:
+        """Around what somebody waits for: embedding holds still a moment meanwhile, since both need the processor."""
+        self._callers += 1
         self._quiet.clear()
         try:
             yield
         finally:
-            self._searches -= 1
-            if not self._searches:
+            self._callers -= 1
+            if not self._callers:
                 self._quiet.set()
 
     async def embedder_of(self, store: SqliteCube) -> Embedder | None:
@@ -378,7 +380,7 @@ class Background:
             while batch := await store.pending_vectors(model, EMBED_BATCH):
                 if (until is not None and time.monotonic() >= until) or (most is not None and made >= max(most, 1)):
                     return True
-                await self._let_searches_pass()
+                await self._let_callers_pass()
                 vectors = await self._embedder.embed([p.text for p in batch], purpose="document")
                 made += len(batch)
                 items = [(p.text_id, vector) for p, vector in zip(batch, vectors, strict=True)]
@@ -399,7 +401,7 @@ class Background:
             if former != model:
                 log.info("vectors_dropped", model=former, vectors=await store.drop_vectors(former))
 
-    async def _let_searches_pass(self) -> None:
+    async def _let_callers_pass(self) -> None:
         with contextlib.suppress(TimeoutError):  # not `wait_for`: in Python 3.11 it can swallow a cancellation
             async with asyncio.timeout(POLITE_SECONDS):
                 await self._quiet.wait()

@@ -13,7 +13,15 @@ from memos.errors import AccessDenied, InvalidFilter, InvalidInput, NotFound
 from memos.memory.ids import new_id
 
 SECRET = "FENNEL-31"
-OF_NOBODY = {"close", "start", "health", "usage", "judge", "owner_of", "locate"}  # they act for no user, and show no memory
+OF_NOBODY = {
+    "close",
+    "start",
+    "health",
+    "usage",
+    "judge",
+    "owner_of",
+    "locate",
+}  # they act for no user, and show no memory
 VERBS = sorted(
     n
     for n, f in inspect.getmembers(AsyncMemOS, inspect.iscoroutinefunction)

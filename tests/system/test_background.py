@@ -389,7 +389,7 @@ async def test_reading_everything_gives_way_to_those_who_stand_in_line(
         monkeypatch.setattr(background, "DIGEST_SECONDS", 0.2)
         await memos.update(added.ids[0], tags=["home"], user="ann")
         task = (await memos.add("I work at Acme.", user="ann")).task
-        assert task is not None and await memos.tasks.wait(task, 5)
+        assert task is not None and await memos.tasks.wait(task, 30)
         async with asyncio.timeout(5):
             await memos.flush(user="ann")
 

@@ -26,7 +26,9 @@ async def find_homes(registry: SqliteRegistry, ids: Sequence[str], cubes: Iterab
 def _ask_all(registry: SqliteRegistry, ids: Sequence[str], cubes: Sequence[CubeInfo]) -> dict[str, str]:
     homes: dict[str, str] = {}
     left = {id.lower() for id in ids}
-    for cube in sorted(cubes, key=lambda cube: cube.created_at):  # an imported copy never stands before what it is one of
+    for cube in sorted(
+        cubes, key=lambda cube: cube.created_at
+    ):  # an imported copy never stands before what it is one of
         if not left:
             break
         try:

@@ -78,9 +78,7 @@ class _Reader(HTMLParser):
             self._in_pre = False
 
     def handle_data(self, data: str) -> None:
-        if (
-            time.monotonic() > self._until
-        ):  # tags that never end: each is looked for to the last character
+        if time.monotonic() > self._until:  # tags that never end: each is looked for to the last character
             raise UnreadableFile(
                 "the HTML takes too long to read: many of its tags or comments never end; nothing was stored"
             )

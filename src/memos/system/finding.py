@@ -94,7 +94,7 @@ class Finding(Base):
                     failed.append((name or user, e))
             if not stores:
                 raise failed[0][1]
-            with parts.background.searching():
+            with parts.background.attending():
                 result = await parts.recall.search(ask, stores, embedders=embedders)
         reasons = [f"cube {name!r} could not be searched: {e}" for name, e in failed]
         if waiting:

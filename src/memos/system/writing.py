@@ -80,9 +80,10 @@ class Writing(Base):
         await parts.background.check_room(user)
         async with self._cube(user, cube, "write") as (cube_info, store):
             named = idempotency_key is not None
-            added = await store.write(
-                lambda tx: store_records(tx, records, derive=derive, named=named), Change(actor=user, cause="add")
-            )
+            with parts.background.attending():
+                added = await store.write(
+                    lambda tx: store_records(tx, records, derive=derive, named=named), Change(actor=user, cause="add")
+                )
             notices, pending = parsed.notices, not wait
             try:
                 if wait:

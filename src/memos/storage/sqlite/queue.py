@@ -90,7 +90,7 @@ class SqliteTaskQueue:
             return []
         durable = any(task.durable for task in tasks)
         answers, new = await self._write(lambda tx: tx.enqueue(rows, self._limits), durable=durable)
-        if new:
+        if new and any(task.delay <= 0 for task in tasks):  # for what is due later the bell looks at its clock
             self._bell.ring()
         return answers
 
