@@ -84,7 +84,7 @@ def test_memories_are_changed_taken_back_and_deleted(client: Client) -> None:
     with pytest.raises(errors.Conflict):
         client.update(first, title="bicycle", if_version=1)
     assert client.update(first, title="bicycle", if_version=client.get(first).version).title == "bicycle"
-    assert client.delete(first, hard=False).retracted == 1
+    assert client.delete(first, hard=False).retracted >= 1  # and what was derived of it by then
     assert client.get_many([second, first, str(uuid.uuid4())]).items[0].id == second
     assert client.delete([second], dry_run=True).memories == 1
     assert client.delete([second]).memories == 1
