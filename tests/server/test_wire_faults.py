@@ -339,9 +339,9 @@ def test_r153_threads_and_files_stay_flat(serve: Starter) -> None:
                 assert (added.status_code, found.status_code) == (200, 200)
                 assert found.json()["hits"]
 
-        work(60)
+        work(240)  # until every cube has the reading connections it needs at once
         before = held(live)
-        work(240)
+        work(300)
         time.sleep(0.5)
         after = held(live)
     assert all(abs(b - a) <= 5 for b, a in zip(before, after, strict=True)), (before, after)
