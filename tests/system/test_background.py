@@ -189,7 +189,10 @@ class Moody(Words):
         return super().embed_sync(texts, purpose=purpose)
 
 
-async def test_an_embedder_that_fails_holds_up_no_reading_and_is_tried_again(tmp_path: Path) -> None:
+async def test_an_embedder_that_fails_holds_up_no_reading_and_is_tried_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(workers, "BACKOFF_BASE", 0.3)  # five attempts must outlast two adds on a slow machine
     embedder = Moody()
     async with AsyncMemOS(tmp_path, embedder=embedder) as memos:
         await memos.add("I live in Oslo.", user="ann", task_id="t")
