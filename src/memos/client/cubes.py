@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from memos.client.connected import Connected
-from memos.client.decoding import Cubes, Freed, Me
 from memos.client.encoding import body, segment
 from memos.client.transport import Call
 from memos.errors import ArchiveError, InvalidInput
+from memos.frames import Cubes, Freed, Me
 from memos.results import Report, Stats
 from memos.storage.ports import CubeInfo
 

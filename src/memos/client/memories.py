@@ -9,10 +9,10 @@ from typing import Any
 from uuid import uuid4
 
 from memos.client.connected import Connected
-from memos.client.decoding import Count, Got, Links, Memories, Versions
 from memos.client.encoding import body, messages_of, segment
 from memos.client.transport import Call
 from memos.errors import InvalidInput
+from memos.frames import Count, Got, Links, Memories, Versions
 from memos.memory.filter import Filter
 from memos.memory.hit import Explanation, SearchResult
 from memos.memory.model import EdgeType, Kind, Memory, Version

@@ -9,10 +9,11 @@ from collections.abc import AsyncGenerator, Collection, Iterable, Mapping
 from typing import Any
 
 from memos.client.connected import Connected
-from memos.client.decoding import Count, Keys, Me, NewKey, TaskStats, Users, decode
+from memos.client.decoding import decode
 from memos.client.encoding import body, segment
 from memos.client.transport import Call
 from memos.errors import MemosError, Unavailable
+from memos.frames import Count, Keys, Me, NewKey, TaskStats, Users
 from memos.storage.accounts import ApiKey, AuditEntry, AuditPage, User
 from memos.storage.tasks import LIVE, Task, TaskPage, TaskState
 

@@ -18,10 +18,10 @@ from memos.memory.time import plausible
 from memos.organize.correct import Corrected, corrected
 from memos.organize.reconcile import Outcome, mention, reconcile
 from memos.storage.ports import ANY_STATUS, DIGEST, Change, CubeStore, View, WriteTx
+from memos.storage.tasks import MAX_ATTEMPTS
 
 log = structlog.get_logger(__name__)
 
-MAX_ATTEMPTS = 5
 BATCH = 64
 
 _UNREADABLE = (MemosError, ValueError, LookupError, TypeError, AttributeError, AssertionError, RecursionError)

@@ -9,7 +9,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-DIGEST = "digest"  # read raw records for facts
+from memos.storage.ports import DIGEST
+
+__all__ = [
+    "DIGEST", "EMBED", "EVOLVE", "EXPORT", "FORGET", "IMPORT", "ORGANIZE", "PLANS", "SWEEP", "KindPlan", "plan_of",
+]  # fmt: skip
+
 EMBED = "embed"  # make the vectors a cube lacks, of whatever model is configured: re-embedding is the same work
 ORGANIZE = "organize"
 EVOLVE = "evolve"

@@ -10,7 +10,7 @@ import orjson
 
 from memos.server.errors import Refused, refusal
 from memos.server.options import ServerOptions
-from memos.server.wire import App, Message, Receive, Scope, Send, answer, header
+from memos.server.wire import App, Message, Receive, Scope, Send, answer, content_type, header
 
 SLOWEST = 16_384  # bytes a second: a body that comes slower runs out of time
 _ARCHIVE = re.compile(r"/v1/cubes/.+/archive", re.DOTALL)
@@ -84,7 +84,7 @@ def _too_large(most: int) -> Refused:
 
 
 def _is_json(kind: str | None) -> bool:
-    name = (kind or "").partition(";")[0].strip().lower()
+    name = content_type(kind)
     return name == "application/json" or name.endswith("+json")
 
 

@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from memos.server.errors import Refused, refusal
 from memos.server.options import ServerOptions, is_loopback
-from memos.server.wire import SAFE_METHODS, App, Receive, Scope, Send, add_header, answer, header
+from memos.server.wire import SAFE_METHODS, App, Receive, Scope, Send, add_header, answer, content_type, header
 
 # What a page may send to another origin without asking first. Not JSON, so no route takes it.
 _SIMPLE_TYPES = frozenset({"", "text/plain", "application/x-www-form-urlencoded"})
@@ -102,7 +102,7 @@ def _check_type(scope: Scope) -> None:
     """Raise Refused for a body of a kind that pages send without a preflight."""
     if header(scope, b"content-length") in (None, "0") and header(scope, b"transfer-encoding") is None:
         return
-    kind = (header(scope, b"content-type") or "").partition(";")[0].strip().lower()
+    kind = content_type(header(scope, b"content-type"))
     if kind in _SIMPLE_TYPES or "," in kind:  # the comma: several headers, of which readers may take another one
         bytes_wanted = scope["path"] == "/v1/files" or scope["path"].endswith("/archive")
         code, wanted = ("wrong_type", "octet-stream") if bytes_wanted else ("not_json", "json")

@@ -20,7 +20,7 @@ from starlette.routing import BaseRoute
 
 from memos.errors import MemosError
 from memos.server.errors import refusal
-from memos.server.wire import App, Message, Receive, Scope, Send, answer
+from memos.server.wire import App, Message, Receive, Scope, Send, answer, content_type
 
 Part = Callable[[Request], Any]
 _Plan = tuple[tuple[str, TypeAdapter[Any]], list[tuple[str, Part]], list[tuple[str, Part]]]
@@ -84,7 +84,7 @@ class _Quick:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> Receive | None:
         """Answer the request; or the `receive` with which FastAPI can read it as if nobody had."""
         request = Request(scope, receive, send)
-        if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+        if content_type(request.headers.get("content-type")) != "application/json":
             return receive
         try:
             raw = await request.body()

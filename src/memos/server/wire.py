@@ -26,6 +26,11 @@ def header(scope: Scope, name: bytes) -> str | None:
     return b", ".join(found).decode("latin-1") if found else None
 
 
+def content_type(value: str | None) -> str:
+    """What a Content-Type header names, in lower case and without its parameters; empty when there is none."""
+    return (value or "").partition(";")[0].strip().lower()
+
+
 def add_header(scope: Scope, name: str, value: str) -> None:
     """Have a header added to the answer."""
     scope.setdefault(HEADERS, []).append((name.lower().encode("latin-1"), value.encode("latin-1")))

@@ -10,10 +10,11 @@ import pytest
 from pydantic import TypeAdapter
 
 from memos import AsyncMemOS
+from memos.frames import Memories
 from memos.memory.hit import SearchResult
 from memos.memory.model import Kind, Memory
 from memos.results import AddResult
-from memos.server.native.answers import Memories, to_json
+from memos.server.native.answers import to_json
 from memos.storage.ports import Page
 
 DEEP = "[" * 70 + "]" * 70

@@ -9,10 +9,11 @@ from pydantic import Field
 
 from memos.cubes.accounts import LOCAL, MOST_DAYS
 from memos.errors import Conflict, InvalidInput, NotFound
+from memos.frames import Count, Keys, Me, NewKey, Users
 from memos.server.app import Core
 from memos.server.caller import ADMIN, READ, Caller, CallerDep
 from memos.server.native import fields
-from memos.server.native.answers import Count, Keys, Me, NewKey, Users, reply
+from memos.server.native.answers import reply
 from memos.server.native.cubes import taken_or
 from memos.server.native.fields import Info, Name, PathId, PathUser, Wire
 from memos.server.native.problems import reads, writes

@@ -1,4 +1,4 @@
-"""What the routes answer with: the core's own values, and small frames around several of them, as JSON.
+"""How the routes answer: with the core's own values, and the small frames of `memos.frames` around several of them, as JSON.
 
 One serializer per type is made once; nothing is validated again on the way out.
 """
@@ -7,121 +7,13 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from pydantic import TypeAdapter
 from pydantic_core import PydanticSerializationError
 from starlette.responses import Response
 
-from memos.memory.model import EMPTY, Memory, Version
 from memos.server.replies import to_json as to_json_slowly
-from memos.storage.accounts import ApiKey, Grant, User
-from memos.storage.ports import CubeInfo, Link
-from memos.storage.tasks import KindStats, TaskState
-
-
-@dataclass(frozen=True, slots=True)
-class Memories:
-    """Several memories."""
-
-    items: tuple[Memory, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Got:
-    """The memories asked for that exist, in the order asked, and the ids of those that do not (or not for this user)."""
-
-    items: tuple[Memory, ...]
-    missing: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Versions:
-    """Every version of a memory, oldest first."""
-
-    items: tuple[Version, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Links:
-    """Edges of the graph, nearest first."""
-
-    items: tuple[Link, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Count:
-    """How many there are, or were changed."""
-
-    count: int
-
-
-@dataclass(frozen=True, slots=True)
-class Cubes:
-    """Cubes, by name."""
-
-    items: tuple[CubeInfo, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Freed:
-    """What deleting freed on the disk."""
-
-    bytes: int
-
-
-@dataclass(frozen=True, slots=True)
-class Grants:
-    """The rights that users were given on a cube. (Its owner has every right without one.)"""
-
-    items: tuple[Grant, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Users:
-    """Users, by name. `cursor` continues; None when there is no more."""
-
-    items: tuple[User, ...]
-    cursor: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Keys:
-    """API keys, oldest first, without their secrets."""
-
-    items: tuple[ApiKey, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class NewKey:
-    """A new API key. `secret` is what to send as `Authorization: Bearer …`; it is told here and never again."""
-
-    key: ApiKey
-    secret: str
-
-
-@dataclass(frozen=True, slots=True)
-class Me:
-    """Who the caller is. `user` None: the server uses no keys, and whoever reaches it may act for every user.
-
-    `acting_as`: the user of a request that names none.
-    """
-
-    user: str | None
-    acting_as: str
-    scopes: tuple[str, ...]
-    key: ApiKey | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class TaskStats:
-    """The background work. `user` None: everybody's. `kinds` is told for everybody's work only."""
-
-    user: str | None
-    counts: Mapping[TaskState, int]
-    kinds: Mapping[str, KindStats] = field(default_factory=lambda: EMPTY)
-
 
 _adapters: dict[type[Any], TypeAdapter[Any]] = {}
 

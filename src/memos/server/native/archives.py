@@ -28,6 +28,7 @@ from memos.server.native.fields import PathCube
 from memos.server.native.problems import reads, writes
 from memos.server.native.scope import ActingDep
 from memos.server.native.slashes import SlashRoute
+from memos.server.wire import content_type
 
 router = APIRouter(prefix="/v1/cubes", tags=["Cubes"], route_class=SlashRoute)
 
@@ -96,7 +97,7 @@ async def download(memos: Core, acting: ActingDep, name: PathCube) -> Response:
 async def upload(request: Request, memos: Core, acting: ActingDep, name: PathCube) -> Response:
     """Makes a new cube of an archive. All of it is checked first: a damaged or hostile one makes nothing (400)."""
     user = acting.user(WRITE)
-    sent = request.headers.get("content-type", MEDIA_TYPE).partition(";")[0].strip().lower()
+    sent = content_type(request.headers.get("content-type", MEDIA_TYPE))
     if sent != MEDIA_TYPE:
         raise Refused(415, "wrong_type", f"an archive is sent as {MEDIA_TYPE}, not {sent!r:.60}")
     if await memos.owner_of(name) is not None:

@@ -8,11 +8,12 @@ from fastapi import APIRouter, Response
 from pydantic import Field
 
 from memos.errors import Conflict, InvalidInput, NotFound
+from memos.frames import Cubes, Freed, Grants
 from memos.results import Stats
 from memos.server.app import Core
 from memos.server.caller import WRITE
 from memos.server.errors import Refused
-from memos.server.native.answers import Cubes, Freed, Grants, reply
+from memos.server.native.answers import reply
 from memos.server.native.fields import Info, Name, PathCube, PathUser, Wire
 from memos.server.native.problems import reads, writes
 from memos.server.native.scope import ActingDep, ActingTooDep

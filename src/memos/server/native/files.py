@@ -15,6 +15,7 @@ from memos.server.native.fields import Name, Tag
 from memos.server.native.problems import writes
 from memos.server.native.scope import WhoseDep
 from memos.server.quick import QuickRoute
+from memos.server.wire import content_type
 
 router = APIRouter(prefix="/v1/files", tags=["Memories"], route_class=QuickRoute)
 MEDIA_TYPE = "application/octet-stream"
@@ -52,7 +53,7 @@ async def add(
     PDF and Word need the extra `files` on the server (503 without it).
     """
     place = whose.place(need=WRITE)
-    sent = request.headers.get("content-type", MEDIA_TYPE).partition(";")[0].strip().lower()
+    sent = content_type(request.headers.get("content-type", MEDIA_TYPE))
     if sent != MEDIA_TYPE:
         raise Refused(415, "wrong_type", f"a file is sent as {MEDIA_TYPE}, not {sent!r:.60}")
     added = await memos.add_file(

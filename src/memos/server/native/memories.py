@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Header, Query, Request, Response
 
 from memos.errors import Conflict, InvalidInput, NotFound
+from memos.frames import Count, Got, Links, Memories, Versions
 from memos.memory.model import Memory
 from memos.memory.number import MOST_AT_ONCE
 from memos.results import AddResult, DeleteResult
@@ -14,7 +15,7 @@ from memos.server.app import Core
 from memos.server.caller import WRITE
 from memos.server.limits import check_messages
 from memos.server.native import fields
-from memos.server.native.answers import Count, Got, Links, Memories, Versions, reply
+from memos.server.native.answers import reply
 from memos.server.native.fields import AsOfQuery, CursorQuery, KindsQuery, KnownAtQuery, Name, PathId
 from memos.server.native.match import IfMatch, etag, failed, version_of
 from memos.server.native.models import Add, Counting, Delete, Get, Listing, Patch, Undo

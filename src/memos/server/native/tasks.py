@@ -12,12 +12,13 @@ from fastapi import APIRouter, Query, Request, Response
 from pydantic import Field
 
 from memos.errors import AccessDenied, Conflict, MemosError, NotFound
+from memos.frames import Count, TaskStats
 from memos.server.app import Core
 from memos.server.auth import identified
 from memos.server.caller import ADMIN, READ, WRITE, CallerDep
 from memos.server.frame import frame_of
 from memos.server.native import fields
-from memos.server.native.answers import Count, TaskStats, reply, to_json
+from memos.server.native.answers import reply, to_json
 from memos.server.native.cubes import existing
 from memos.server.native.fields import Name, PathId, Wire
 from memos.server.native.problems import reads, writes
