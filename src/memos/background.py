@@ -28,6 +28,7 @@ from memos.errors import (
     Unavailable,
 )
 from memos.memory.ids import is_id
+from memos.memory.model import EMPTY
 from memos.models.embed import Embedder
 from memos.models.resilience import NotAsked
 from memos.organize.digest import BATCH, digest
@@ -57,6 +58,8 @@ MODEL_KEY = "vector_model"
 PASSING = tuple(e.code for e in (StorageBusy, StorageError, StorageFull, StorageReadOnly, Unavailable))
 SYSTEM = "system"  # whose the tasks are that no user asked for
 
+Look = Callable[[CubeInfo], Awaitable[None]]
+
 
 class DigestFailed(MemosError):
     """Some messages could not be read for facts; they are stored and searchable, and are tried again."""
@@ -84,9 +87,13 @@ class Background:
         spec: str,
         *,
         former: Callable[[str], Embedder | None] = lambda _: None,
+        more: Mapping[str, Handler] = EMPTY,
+        looks: Sequence[Look] = (),
         slots: int = 2,
         enabled: bool = True,
     ) -> None:
+        """`more`: handlers of other kinds of tasks. `looks`: what else is asked whether something waits in a cube."""
+        self._looks = tuple(looks)
         self._cubes, self._registry, self._queue = cubes, registry, queue
         self._embedder, self._spec, self._enabled = embedder, spec, enabled
         self._locks: WeakValueDictionary[tuple[str, str], asyncio.Lock] = WeakValueDictionary()
@@ -104,7 +111,12 @@ class Background:
         self.metrics = TaskMetrics()
         self.worker: Worker | None = None
         if enabled and slots:
-            handlers: dict[str, Handler] = {DIGEST: self._digest_task, EMBED: self._embed_task, SWEEP: self._sweep_task}
+            handlers: dict[str, Handler] = {
+                DIGEST: self._digest_task,
+                EMBED: self._embed_task,
+                SWEEP: self._sweep_task,
+                **more,
+            }
             middleware = (self.metrics, traced, logged, time_limit)
             self.worker = Worker(queue, handlers, slots=slots, middleware=middleware)
 
@@ -349,6 +361,8 @@ class Background:
 
     async def _look(self, info: CubeInfo, *, unless_there: bool = False) -> None:
         """Enqueue what is marked in a cube (`unless_there`: and of which no task is there). Raises StorageError."""
+        for look in self._looks:
+            await look(info)
         if await asyncio.to_thread(marked, self._registry.path(info), DIGEST, MAX_ATTEMPTS):
             there = TaskQuery(cube=info.name, kinds=[DIGEST], states=LIVE)
             if unless_there and (await self._queue.find(there, limit=1)).items:

@@ -119,6 +119,16 @@ class ModelTimeout(ModelError):
     code = "model_timeout"
 
 
+class ModelBusy(ModelUnavailable):
+    """The model's server has too much to do (429); try again after `retry_after` seconds."""
+
+    code = "model_busy"
+
+    def __init__(self, message: str, retry_after: float = 1.0) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
 class DimensionMismatch(ModelError):
     """An embedder returned vectors of another length than it declared."""
 

@@ -6,18 +6,22 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from memos.errors import InvalidInput
 from memos.memory.number import whole
 from memos.memory.time import load_zone
 from memos.memory.url import without_password
+from memos.models.llm.port import PURPOSES
 from memos.storage.ports import Durability
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 T = TypeVar("T", bound="DataclassInstance")
+_SPECS = ("llm", *(f"llm_{purpose}" for purpose in PURPOSES))
+_URLS = ("embedder_url", "reranker_url", *(f"{name}_url" for name in _SPECS))
+_KEYS = ("embedder_key", "reranker_key", *(f"{name}_key" for name in _SPECS))
 _TRUE, _FALSE = {"1", "true", "yes", "on"}, {"0", "false", "no", "off"}
 
 
@@ -33,7 +37,12 @@ class Settings:
     0.4 MB each, beside their indexes). `resident_mb`: memory that resident indexes may use before the least recently used one
     is dropped. `queue`: where background tasks wait: `sqlite` (in the data folder) or the URL of a Redis
     server. `workers`: background jobs at a time in this process; 0 leaves the work to other processes (`memos worker`).
-    `tasks_per_user`, `tasks_total`: how many tasks may wait before a write is refused as busy.
+    `tasks_per_user`, `tasks_total`: how many tasks may wait before a write is refused as busy. `llm`: the language model, as
+    `provider:model` (`models/llm/providers`), or `none`: everything by rules; `llm_url` and `llm_key` its server and key.
+    `llm_reading`, `llm_feedback`, `llm_chat`, `llm_evolution`, `llm_vision` (each with `_url` and `_key`): another model for
+    one purpose. `llm_timeout`: seconds for one call. `llm_concurrency`: calls at a time in this process. `llm_prices`: what a
+    million tokens cost, as `model=in/out` with commas between, for the ledger. `reading`: `fine` has the reading model read what
+    is added, `fast` leaves it to rules unless a call asks; `auto` is `fine` where a model is configured.
     """
 
     home: Path = Path("~/.memos")
@@ -52,6 +61,28 @@ class Settings:
     workers: int = 2
     tasks_per_user: int = 20_000
     tasks_total: int = 500_000
+    llm: str = "none"
+    llm_url: str = field(default="", metadata={"url": True})
+    llm_key: str = field(default="", repr=False, metadata={"secret": True})
+    llm_reading: str = ""
+    llm_reading_url: str = field(default="", metadata={"url": True})
+    llm_reading_key: str = field(default="", repr=False, metadata={"secret": True})
+    llm_feedback: str = ""
+    llm_feedback_url: str = field(default="", metadata={"url": True})
+    llm_feedback_key: str = field(default="", repr=False, metadata={"secret": True})
+    llm_chat: str = ""
+    llm_chat_url: str = field(default="", metadata={"url": True})
+    llm_chat_key: str = field(default="", repr=False, metadata={"secret": True})
+    llm_evolution: str = ""
+    llm_evolution_url: str = field(default="", metadata={"url": True})
+    llm_evolution_key: str = field(default="", repr=False, metadata={"secret": True})
+    llm_vision: str = ""
+    llm_vision_url: str = field(default="", metadata={"url": True})
+    llm_vision_key: str = field(default="", repr=False, metadata={"secret": True})
+    llm_timeout: float = 60.0
+    llm_concurrency: int = 4
+    llm_prices: str = ""
+    reading: Literal["auto", "fast", "fine"] = "auto"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "home", Path(self.home).expanduser())
@@ -62,17 +93,22 @@ class Settings:
         for name in ("open_cubes", "resident_mb", "tasks_per_user", "tasks_total"):
             whole(getattr(self, name), name, most=1 << 31)
         whole(self.workers, "workers", least=0, most=64)
-        for name in ("embedder", "reranker", "timezone", "queue", "embedder_url", "reranker_url"):
+        whole(self.llm_concurrency, "llm_concurrency", most=1024)
+        if isinstance(self.llm_timeout, bool) or not 0 < self.llm_timeout <= 3600:
+            raise InvalidInput(f"llm_timeout is a number of seconds up to 3600, got {self.llm_timeout!r}")
+        if self.reading not in ("auto", "fast", "fine"):
+            raise InvalidInput(f"reading is 'auto', 'fast' or 'fine', got {self.reading!r}")
+        for name in ("embedder", "reranker", "timezone", "queue", "llm_prices", *_SPECS, *_URLS):
             if not isinstance(getattr(self, name), str):
                 raise InvalidInput(f"{name} is a text, got {getattr(self, name)!r:.60}")
-        for name in ("embedder_key", "reranker_key"):
+        for name in _KEYS:
             if not isinstance(getattr(self, name), str):
                 raise InvalidInput(f"{name} is a text")
             if not (getattr(self, name).isascii() and getattr(self, name).isprintable()):
                 raise InvalidInput(
                     f"{name} holds signs that cannot stand in a header; is it the whole key, and only that?"
                 )
-        for name in ("embedder_url", "reranker_url"):
+        for name in _URLS:
             if getattr(self, name) and not getattr(self, name).startswith(("http://", "https://")):
                 raise InvalidInput(f"{name} must start with http:// or https://, got {getattr(self, name)!r:.120}")
         if self.queue != "sqlite" and not self.queue.startswith(("redis://", "rediss://", "unix://")):

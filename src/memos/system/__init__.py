@@ -18,5 +18,5 @@ class AsyncMemOS(Writing, Finding, Cubes):
     cleanly.
 
     Parameters: `home`, the data folder (default `~/.memos`); `settings` or any field of `Settings` as a keyword;
-    `embedder` and `reranker`, a spec such as "default", "none", "openai:text-embedding-3-small", or an object.
+    `embedder`, `reranker` and `llm`, a spec such as "default", "none", "openai:text-embedding-3-small", or an object.
     """

@@ -19,6 +19,7 @@ from memos.memory.model import Status
 from memos.memory.time import parse_time
 from memos.models.embed import Embedder
 from memos.models.given import GivenEmbedder, GivenReranker
+from memos.models.llm.port import ChatModel
 from memos.models.rerank import Reranker
 from memos.scheduler.tasks import Tasks
 from memos.settings import Settings
@@ -43,21 +44,24 @@ class Base:
         settings: Settings | None = None,
         embedder: str | Embedder | None = None,
         reranker: str | Reranker | None = None,
+        llm: str | ChatModel | None = None,
         **options: Any,
     ) -> None:
         base = settings or Settings.load(
             home=Path(home) if home is not None else None,
             embedder=embedder if isinstance(embedder, str) else None,
             reranker=reranker if isinstance(reranker, str) else None,
+            llm=llm if isinstance(llm, str) else None,
             **options,
         )
         if settings is not None and (
-            home is not None or options or isinstance(embedder, str) or isinstance(reranker, str)
+            home is not None or options or any(isinstance(spec, str) for spec in (embedder, reranker, llm))
         ):
             raise InvalidInput("give either settings or single options, not both")
         self.settings = base
         self._given_embedder = None if embedder is None or isinstance(embedder, str) else GivenEmbedder(embedder)
         self._given_reranker = None if reranker is None or isinstance(reranker, str) else GivenReranker(reranker)
+        self._given_llm = None if llm is None or isinstance(llm, str) else llm
         self._started: Parts | None = None
         self._closed = False
 
@@ -113,13 +117,14 @@ class Base:
                 await parts.background.stop()
             await parts.queue.close()
             await parts.cubes.close()
+            await parts.llms.aclose()
             parts.registry.close()
 
     def _parts(self) -> Parts:
         if self._closed:
             raise InvalidInput("this MemOS is closed; make a new one")
         if self._started is None:
-            self._started = Parts(self.settings, self._given_embedder, self._given_reranker)
+            self._started = Parts(self.settings, self._given_embedder, self._given_reranker, self._given_llm)
         elif self._started.pid != os.getpid():
             raise InvalidInput(FORKED)
         self._started.check_loop()

@@ -10,22 +10,33 @@ from memos.cubes.pool import CubePool
 from memos.errors import InvalidInput
 from memos.health import Counts
 from memos.models.embed import Embedder
+from memos.models.llm.port import ChatModel
 from memos.models.rerank import Reranker
 from memos.recall.engine import Recall
 from memos.recall.models import configured_embedder, configured_reranker
 from memos.scheduler.queues import make_queue
 from memos.settings import Settings
 from memos.storage.sqlite.registry import SqliteRegistry
+from memos.system.ledger import Ledger
+from memos.system.models import configured_llms
 
 
 class Parts:
     """What a started system holds."""
 
-    def __init__(self, settings: Settings, embedder: Embedder | None, reranker: Reranker | None) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        embedder: Embedder | None,
+        reranker: Reranker | None,
+        llm: ChatModel | None = None,
+    ) -> None:
         self.loop, self.pid = asyncio.get_running_loop(), os.getpid()
         self.embedder = embedder if embedder is not None else configured_embedder(settings)
         self.recall = Recall(self.embedder, reranker if reranker is not None else configured_reranker(settings))
         self.registry = SqliteRegistry(settings.home, durability=settings.durability)
+        self.ledger = Ledger(self.registry)
+        self.llms = configured_llms(settings, llm, self.ledger.record)
         self.cubes = CubePool(self.registry, settings)
         self.counts = Counts()
         self.queue = make_queue(settings)

@@ -1,0 +1,86 @@
+"""The models of a system: one for each purpose, and every call told to whoever keeps the ledger."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncGenerator, Callable, Mapping
+from dataclasses import dataclass
+
+from memos.models.llm.port import ChatModel, ChatReply, ChatRequest, Piece, Purpose, TokenUsage
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call of a model: for whom and what, what it used, whether it was answered, and how many seconds it took."""
+
+    user: str
+    purpose: Purpose
+    model: str
+    usage: TokenUsage
+    answered: bool
+    seconds: float
+
+
+class Llms:
+    """The chat models of a system by purpose; None where none is configured."""
+
+    def __init__(
+        self, models: Mapping[Purpose, ChatModel] | None = None, record: Callable[[Call], None] = lambda _: None
+    ) -> None:
+        self._models = dict(models or {})
+        self._record = record
+
+    def of(self, purpose: Purpose, user: str = "system") -> ChatModel | None:
+        """The model for a purpose, whose calls are counted for this user."""
+        model = self._models.get(purpose)
+        return None if model is None else _Counted(model, purpose, user, self._record)
+
+    @property
+    def configured(self) -> Mapping[Purpose, str]:
+        """The name of the model of each purpose that has one."""
+        return {purpose: model.model_id for purpose, model in self._models.items()}
+
+    async def aclose(self) -> None:
+        """Close the connections of every model."""
+        for model in {id(m): m for m in self._models.values()}.values():
+            close = getattr(model, "aclose", None)
+            if close is not None:
+                await close()
+
+
+class _Counted:
+    """A model whose calls are told to the ledger, also those that fail or are left in the middle."""
+
+    def __init__(self, inner: ChatModel, purpose: Purpose, user: str, record: Callable[[Call], None]) -> None:
+        self._inner, self._purpose, self._user, self._record = inner, purpose, user, record
+
+    @property
+    def model_id(self) -> str:
+        """See `ChatModel.model_id`."""
+        return self._inner.model_id
+
+    async def complete(self, request: ChatRequest) -> ChatReply:
+        """See `ChatModel.complete`."""
+        begun, reply = time.monotonic(), None
+        try:
+            reply = await self._inner.complete(request)
+            return reply
+        finally:
+            self._tell(reply, begun)
+
+    async def stream(self, request: ChatRequest) -> AsyncGenerator[Piece, None]:
+        """See `ChatModel.stream`."""
+        begun, reply = time.monotonic(), None
+        pieces = self._inner.stream(request)
+        try:
+            async for piece in pieces:
+                reply = piece.reply or reply
+                yield piece
+        finally:
+            await pieces.aclose()
+            self._tell(reply, begun)
+
+    def _tell(self, reply: ChatReply | None, begun: float) -> None:
+        usage = reply.usage if reply is not None else TokenUsage(estimated=True)
+        seconds = time.monotonic() - begun
+        self._record(Call(self._user, self._purpose, self._inner.model_id, usage, reply is not None, seconds))
