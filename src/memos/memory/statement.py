@@ -35,7 +35,7 @@ class Statement:
 
     `slot` is `subject|attribute`, `key` the same with the normalised value: two statements of one key say the same.
     `single`: the slot holds one value at a time. `ended`: the trace says that this is not (any more) so. `ends` is
-    what else is over with it. `source` is the evidence.
+    what else is over with it. `source` is the evidence, and `also` what says it beside that.
     """
 
     kind: Kind
@@ -52,6 +52,7 @@ class Statement:
     ends: tuple[Ending, ...] = ()
     body: Mapping[str, Any] = field(default_factory=dict)
     tags: tuple[str, ...] = ()
+    also: tuple[Source, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +78,35 @@ class Correction:
 
 
 @dataclass(frozen=True, slots=True)
+class Relation:
+    """That one entity stands to another in some way: `RELATES_TO` with a predicate ("works for"), since and until when."""
+
+    subject: Mention
+    predicate: str
+    object: Mention
+    confidence: float = 1.0
+    valid_from: datetime | None = None
+    valid_to: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Reading:
     """Everything read from one trace. `corrections` are those of a message that was given as one."""
 
     statements: tuple[Statement, ...] = ()
     mentions: tuple[Mention, ...] = ()
     corrections: tuple[Correction, ...] = ()
+    relations: tuple[Relation, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentReading:
+    """What a model read in a run of traces: a reading for each trace (by its id) that is the first evidence of something.
+
+    `reader` names the model and the edition of the prompt; what it derives is stamped with it (`body["reader"]`). `wrong` are ids
+    of memories that rules derived from these traces and that the model says are not what was said.
+    """
+
+    reader: str
+    readings: Mapping[str, Reading] = field(default_factory=dict)
+    wrong: tuple[str, ...] = ()
