@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from memos.bench import locomo, recall, speed
+from memos.bench import extraction, locomo, recall, speed
 from memos.bench.pages import COMMAND, block, write_into
 from memos.errors import InvalidInput, MemosError
 from memos.system import AsyncMemOS
@@ -43,7 +43,7 @@ def _parser() -> argparse.ArgumentParser:
         "what",
         nargs="*",
         default=["writes", "speed"],
-        help="recall, words, ablation, pooled, speed, writes (default: the last two)",
+        help="recall, words, ablation, pooled, extraction, speed, writes (default: the last two)",
     )
     p.add_argument(
         "--data", type=Path, help="folder of LoCoMo conversations (*.json), needed for recall, ablation and pooled"
@@ -67,12 +67,14 @@ async def _measure(args: argparse.Namespace) -> dict[str, str]:
     blocks: dict[str, str] = {}
     say: Callable[[str], None] = lambda s: print(s, file=sys.stderr, flush=True)  # noqa: E731
     wanted = set(args.what)
-    if wanted & {"recall", "words", "ablation", "pooled"}:
+    if wanted & {"recall", "words", "ablation", "pooled", "extraction"}:
         if args.data is None:
             raise InvalidInput("name the folder of the LoCoMo conversations with --data; they do not ship with MemOS")
         only = tuple(filter(None, args.only.split(",")))
         conversations = list(locomo.load(args.data, only))
         blocks |= await _recall(wanted, conversations, args, say)
+        if "extraction" in wanted:
+            blocks["extraction"] = block(extraction.report(extraction.score(conversations)), "extraction --data DATA")
     if "speed" in wanted:
         rows = [await _speed_row(args.work, size, say) for size in args.size or (10_000, 100_000)]
         head = (
