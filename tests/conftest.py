@@ -6,10 +6,13 @@ Hypothesis measures no time: the machines that run these tests are shared.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 
 import pytest
 import structlog
 from hypothesis import HealthCheck, settings
+
+from llm_server import LlmServer
 
 settings.register_profile(
     "shared", deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
@@ -17,7 +20,31 @@ settings.register_profile(
 settings.load_profile("shared")
 
 
-OF_THE_USER = ("MEMOS_", "MOS_", "OPENAI_", "OLLAMA_", "COHERE_", "JINA_")
+OF_THE_USER = (
+    *(
+        "MEMOS_",
+        "MOS_",
+        "OPENAI_",
+        "OLLAMA_",
+        "COHERE_",
+        "JINA_",
+        "AZURE_",
+        "ANTHROPIC_",
+        "QWEN_",
+        "DASHSCOPE_",
+        "DEEPSEEK_",
+    ),
+    *(
+        "MINIMAX_",
+        "VLLM_",
+        "HF_TOKEN",
+        "HUGGINGFACE_",
+        "MEMRADER_",
+        "FEEDBACK_MODEL",
+        "IMAGE_PARSER_MODEL",
+        "CHAT_MODEL_LIST",
+    ),
+)
 
 
 @pytest.fixture(autouse=True)
@@ -30,3 +57,10 @@ def no_settings_of_the_user(monkeypatch: pytest.MonkeyPatch) -> None:
 def log_of_its_own() -> None:
     """A command that ran before in this process has sent the log to a file of its own, which is closed."""
     structlog.reset_defaults()
+
+
+@pytest.fixture
+def llm_server() -> Iterator[LlmServer]:
+    """A server of language models on this machine, which does as a test scripts it."""
+    with LlmServer() as running:
+        yield running

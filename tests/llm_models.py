@@ -23,6 +23,9 @@ Scripted = Said | Callable[[ChatRequest], Said]
 class ScriptedModel:
     """Answers the scripted replies in order, then the last one again and again (an error is likewise raised again)."""
 
+    holds_to_schema = True
+    """So that prompts hold what the asker wrote, and no schema in words."""
+
     def __init__(
         self,
         *answers: Scripted,

@@ -28,7 +28,7 @@ class Answer:
 
     `delay`: seconds before the first byte; `pause`: between pieces of a stream. `piece`: characters of one piece; `write`: bytes
     of one write (0: an event at a time), which cuts characters and `data:` lines anywhere. `cut`: close the connection after so
-    many pieces of a stream, or in the middle of a whole answer. `raw`: these bytes instead of a proper body.
+    many pieces of a stream, or in the middle of a whole answer; `stall`: say nothing more after so many pieces. `raw`: these bytes instead of a proper body.
     `reasoning`: in `reasoning_field`. `usage`: whether tokens are counted.
     """
 
@@ -44,6 +44,7 @@ class Answer:
     piece: int = 4
     write: int = 0
     cut: int | None = None
+    stall: int | None = None
     raw: bytes | None = None
     usage: bool = True
     done: bool = True
@@ -252,7 +253,7 @@ def _handler(server: LlmServer) -> type[BaseHTTPRequestHandler]:
                 for part in _parts(event, answer.write):
                     self.wfile.write(f"{len(part):x}\r\n".encode() + part + b"\r\n")
                     self.wfile.flush()
-                server.wait(answer.pause)
+                server.wait(3600.0 if answer.stall == number else answer.pause)
             self.wfile.write(b"0\r\n\r\n")
             self.wfile.flush()
 

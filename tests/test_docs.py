@@ -69,7 +69,7 @@ def test_every_example_of_a_page_runs_in_order(page: Path, tmp_path: Path, monke
         if block.title:
             Path(block.title).write_text(block.body, "utf-8")
         if block.language == "python":
-            code = compile("\n" * (block.line - 1) + block.body, str(page), "exec")
+            code = compile("\n" * (block.line - 1) + block.body, str(page), "exec", dont_inherit=True)
             if "no-run" not in block.info:
                 exec(code, namespace)
         elif block.language == "console":

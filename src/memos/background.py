@@ -11,6 +11,7 @@ import contextlib
 import time
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 from weakref import WeakValueDictionary
 
 import structlog
@@ -33,8 +34,9 @@ from memos.models.embed import Embedder
 from memos.models.resilience import NotAsked
 from memos.organize.digest import BATCH, digest
 from memos.reading.read import read_trace
+from memos.scheduler.cube_tasks import SYSTEM, cube_of, cube_task
 from memos.scheduler.job import Done, Handler, Job, NotNow
-from memos.scheduler.kinds import DIGEST, EMBED, SWEEP, plan_of
+from memos.scheduler.kinds import DIGEST, EMBED, READ, SWEEP, plan_of
 from memos.scheduler.middleware import TaskMetrics, logged, named, time_limit, traced
 from memos.scheduler.worker import Worker
 from memos.storage.ports import Change, CubeInfo, WriteTx
@@ -56,9 +58,10 @@ SWEEP_OVERLAP = 60.0
 OWING_SECONDS = 10.0  # after which it is looked for what could not be enqueued
 MODEL_KEY = "vector_model"
 PASSING = tuple(e.code for e in (StorageBusy, StorageError, StorageFull, StorageReadOnly, Unavailable))
-SYSTEM = "system"  # whose the tasks are that no user asked for
+READ_LINGER_SECONDS = 3.0  # what arrives within such a time goes to a model together: a conversation, not its messages
 
 Look = Callable[[CubeInfo], Awaitable[None]]
+After = Callable[[CubeInfo, SqliteCube, Collection[str] | None], Awaitable[None]]
 
 
 class DigestFailed(MemosError):
@@ -89,11 +92,14 @@ class Background:
         former: Callable[[str], Embedder | None] = lambda _: None,
         more: Mapping[str, Handler] = EMPTY,
         looks: Sequence[Look] = (),
+        after: Sequence[After] = (),
         slots: int = 2,
         enabled: bool = True,
     ) -> None:
-        """`more`: handlers of other kinds of tasks. `looks`: what else is asked whether something waits in a cube."""
-        self._looks = tuple(looks)
+        """`more`: handlers of other kinds of tasks. `looks`: what else is asked whether something waits in a cube. `after`: what
+        is told which records a task digested (None: whatever was marked).
+        """
+        self._looks, self._after = tuple(looks), tuple(after)
         self._cubes, self._registry, self._queue = cubes, registry, queue
         self._embedder, self._spec, self._enabled = embedder, spec, enabled
         self._locks: WeakValueDictionary[tuple[str, str], asyncio.Lock] = WeakValueDictionary()
@@ -110,6 +116,8 @@ class Background:
         self._quiet.set()
         self.metrics = TaskMetrics()
         self.worker: Worker | None = None
+        self._waiting: Worker | None = None  # for what mostly waits for a server
+        self.kinds: frozenset[str] = frozenset()  # of tasks that are done here
         if enabled and slots:
             handlers: dict[str, Handler] = {
                 DIGEST: self._digest_task,
@@ -118,10 +126,17 @@ class Background:
                 **more,
             }
             middleware = (self.metrics, traced, logged, time_limit)
-            self.worker = Worker(queue, handlers, slots=slots, middleware=middleware)
+            self.kinds = frozenset(handlers)
+            waits = {kind: handler for kind, handler in handlers.items() if plan_of(kind).waits}
+            works = {kind: handler for kind, handler in handlers.items() if kind not in waits}
+            self.worker = Worker(queue, works, slots=slots, middleware=middleware)
+            if waits:
+                self._waiting = Worker(queue, waits, slots=max(2, slots), middleware=middleware)
 
     def start(self) -> None:
         """Begin to work, with a look for what an earlier process left undone."""
+        if self._waiting is not None:
+            self._waiting.start()
         if self.worker is not None:
             self.worker.start()
         else:
@@ -142,14 +157,21 @@ class Background:
             with contextlib.suppress(Unavailable):  # nobody can tell how much waits; the write itself needs no queue
                 await self._queue.check_room(user)
 
-    async def added(self, info: CubeInfo, ids: Sequence[str], user: str, caller_id: str | None) -> Handed:
-        """Have new records digested. Nobody waits for the queue's disk: the marks in the cube are the truth."""
+    async def added(
+        self, info: CubeInfo, ids: Sequence[str], user: str, caller_id: str | None, *, fine: bool = False
+    ) -> Handed:
+        """Have new records digested, and (`fine`) read by a model after that; the task told is the last of them. Nobody waits for
+        the queue's disk: the marks in the cube are the truth.
+        """
         if not self._enabled or not ids:
             return Handed()
         delay = LINGER_SECONDS - time.time() % LINGER_SECONDS
-        task = _task(DIGEST, info, user, caller_id=caller_id, payload={"ids": list(ids)}, merge=False, delay=delay)
+        named: dict[str, Any] = {"caller_id": caller_id, "payload": {"ids": list(ids)}, "merge": False}
+        tasks = [cube_task(DIGEST, info, user, delay=delay, **named)]
+        if fine:
+            tasks.append(cube_task(READ, info, user, delay=READ_LINGER_SECONDS, **named))
         try:
-            await self._queue.enqueue([task])
+            await self._queue.enqueue(tasks)
         except MemosError as e:  # the records and their marks are on disk: the sweep finds them
             self._owes(DIGEST, e)
             away = "cannot be reached" if isinstance(e, Unavailable) else f"took no task ({e.code})"
@@ -157,12 +179,26 @@ class Background:
             return Handed(
                 notice=f"stored; the task queue {away}, the work is taken up by the next sweep{unknown}",
             )
+        return Handed(tasks[-1].id)
+
+    async def begin(self, kind: str, info: CubeInfo, user: str) -> Handed:
+        """Have what is marked for this kind of work done, by a task of its own."""
+        if not self._enabled:
+            return Handed(notice="marked; there is no background work here, flush() does it")
+        task = cube_task(kind, info, user, merge=False)
+        try:
+            await self._queue.enqueue([task])
+        except MemosError as e:
+            self._owes(kind, e)
+            return Handed(notice="marked; the task queue cannot be reached, the next sweep takes it up")
         return Handed(task.id)
 
-    def wake(self, info: CubeInfo, user: str = SYSTEM) -> None:
-        """Have everything that is marked in a cube done soon."""
+    def wake(self, info: CubeInfo, user: str = SYSTEM, *, fine: bool = False) -> None:
+        """Have everything that is marked in a cube done soon, also (`fine`) what a model is to read."""
         if self._enabled:
-            self._aside(self._enqueue(_task(DIGEST, info, user)))
+            self._aside(self._enqueue(cube_task(DIGEST, info, user)))
+            if fine:
+                self._aside(self._enqueue(cube_task(READ, info, user)))
 
     def greet(self, info: CubeInfo) -> None:
         """Take up, once, what an earlier process left undone in a cube that is opened."""
@@ -181,8 +217,7 @@ class Background:
 
     async def stop(self) -> None:
         """Stop working: what runs ends within a moment or is given back."""
-        if self.worker is not None:
-            await self.worker.stop()
+        await asyncio.gather(*(worker.stop() for worker in (self.worker, self._waiting) if worker is not None))
         for task in self._asides:
             task.cancel()
         await asyncio.gather(*self._asides, return_exceptions=True)
@@ -218,14 +253,18 @@ class Background:
         """
         if store.read_only:
             return
+        await self.digest_all(store)
+        if self._embedder is not None:
+            await self._embed(store, most=await store.count_pending_vectors(self._embedder.model_id))
+
+    async def digest_all(self, store: SqliteCube) -> None:
+        """Digest everything that is marked now, however much comes in meanwhile."""
         async with self._lock(DIGEST, store):
             more = (await digest(store, read_trace)).more
             left = await _marks(store) if more else 0
             while more and left > 0:
                 more = (await digest(store, read_trace)).more
                 left -= BATCH
-        if self._embedder is not None:
-            await self._embed(store, most=await store.count_pending_vectors(self._embedder.model_id))
 
     @contextlib.contextmanager
     def attending(self) -> Iterator[None]:
@@ -280,10 +319,12 @@ class Background:
             if any(not named for named in wanted.values()) and await (
                 self._one_by_one(store) if beware else self.catch_up(store, DIGEST_SECONDS)
             ):
-                rest = _task(DIGEST, info, job.tasks[0].user)
+                rest = cube_task(DIGEST, info, job.tasks[0].user)
                 await self._queue.enqueue([rest])  # behind those who stand in line: in a flood it would never end
             if self._embedder is not None:
-                await self._queue.enqueue([_task(EMBED, info, job.tasks[0].user)])
+                await self._queue.enqueue([cube_task(EMBED, info, job.tasks[0].user)])
+            for tell in self._after:
+                await tell(info, store, ids if all(wanted.values()) else None)
         return Done(failed=failed)
 
     async def _one_by_one(self, store: SqliteCube) -> int:
@@ -303,7 +344,7 @@ class Background:
                 except NotAsked as e:
                     raise NotNow(str(e), e.retry_after) from e
                 if more:
-                    await self._queue.enqueue([_task(EMBED, info, job.tasks[0].user)])
+                    await self._queue.enqueue([cube_task(EMBED, info, job.tasks[0].user)])
         return Done()
 
     async def _sweep_task(self, job: Job) -> Done:
@@ -340,7 +381,7 @@ class Background:
         while True:
             if self.worker is not None or self._owing.is_set():
                 self._owing.clear()
-                await self._enqueue(_task(SWEEP))
+                await self._enqueue(cube_task(SWEEP))
             self._begun.set()
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(SWEEP_SECONDS):
@@ -367,20 +408,14 @@ class Background:
             there = TaskQuery(cube=info.name, kinds=[DIGEST], states=LIVE)
             if unless_there and (await self._queue.find(there, limit=1)).items:
                 return
-            await self._queue.enqueue([_task(DIGEST, info)])
+            await self._queue.enqueue([cube_task(DIGEST, info)])
         elif self._embedder is not None:
-            await self._queue.enqueue([_task(EMBED, info)])
+            await self._queue.enqueue([cube_task(EMBED, info)])
 
     # -- inside ------------------------------------------------------------------------------------------------
 
     async def _cube_of(self, task: Task) -> CubeInfo | None:
-        """The cube a task is about; None when it was deleted (another of the same name is not meant)."""
-        if task.cube is None:
-            raise InvalidInput("the task names no cube")
-        found = self._registry.find(task.cube)
-        if found is None:
-            await self._queue.forget(task.cube)  # what another process enqueued while it was deleted
-        return found if found is not None and task.lane.endswith(found.location) else None
+        return await cube_of(task, self._registry, self._queue)
 
     async def _embed(self, store: SqliteCube, seconds: float | None = None, most: int | None = None) -> bool:
         """Make the vectors that are missing, for at most so many seconds or texts; whether any are left. Raises ModelError."""
@@ -451,34 +486,6 @@ class Background:
         if found is None:
             found = self._locks[key] = asyncio.Lock()
         return found
-
-
-def _task(
-    kind: str,
-    info: CubeInfo | None = None,
-    user: str = SYSTEM,
-    *,
-    caller_id: str | None = None,
-    payload: Mapping[str, object] | None = None,
-    merge: bool = True,
-    delay: float = 0.0,
-) -> NewTask:
-    """A task on a cube. Vectors have a lane of their own: a model that fails must not hold up reading. None is refused: room was
-    asked for before something was stored (`check_room`), and what merges is one per cube.
-    """
-    lane = info.location if info is not None else kind
-    return NewTask(
-        kind,
-        user,
-        f"embed:{lane}" if kind == EMBED else lane,
-        info.name if info is not None else None,
-        payload=payload or {},
-        merge=merge,
-        admitted=True,
-        caller_id=caller_id,
-        priority=plan_of(kind).priority,
-        delay=delay,
-    )
 
 
 async def _suspect(store: SqliteCube, ids: Sequence[str]) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from memos.memory.model import EMPTY, Memory, Version
+from memos.memory.upkeep import RetentionRule, RetentionRun, Topic
 from memos.storage.accounts import ApiKey, Grant, User
 from memos.storage.ports import CubeInfo, Link
 from memos.storage.tasks import KindStats, TaskState
@@ -74,6 +75,27 @@ class Users:
 
     items: tuple[User, ...]
     cursor: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Topics:
+    """Topics of a cube."""
+
+    items: tuple[Topic, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """The retention rules of a cube, in the order they are applied."""
+
+    items: tuple[RetentionRule, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Runs:
+    """Runs of retention, newest first."""
+
+    items: tuple[RetentionRun, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,8 @@ from memos.cubes.pool import CubePool
 from memos.errors import MemosError
 from memos.memory.model import EMPTY
 from memos.models.embed import Embedder
-from memos.models.ready import why_not_ready
+from memos.models.llm.purposes import Llms
+from memos.models.ready import why_not_answering, why_not_ready
 from memos.scheduler.middleware import TaskMetrics
 from memos.storage.sqlite.registry import SqliteRegistry
 from memos.storage.tasks import KindStats, TaskQueue
@@ -34,7 +35,7 @@ class Condition(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One part: `registry`, `queue`, `disk` or `embedder`. `detail` says what is wrong, or how much there is."""
+    """One part: `registry`, `queue`, `disk`, `embedder` or `llm`. `detail` says what is wrong, or how much there is."""
 
     name: str
     condition: Condition
@@ -74,9 +75,11 @@ class Usage:
     queue: Mapping[str, KindStats] = field(default_factory=lambda: EMPTY)
 
 
-async def examine(registry: SqliteRegistry, queue: TaskQueue, embedder: Embedder | None, home: Path) -> Health:
+async def examine(
+    registry: SqliteRegistry, queue: TaskQueue, embedder: Embedder | None, llms: Llms, home: Path
+) -> Health:
     """Ask every part how it is."""
-    return Health((_registry(registry), await _queue(queue), await _disk(home), _embedder(embedder)))
+    return Health((_registry(registry), await _queue(queue), await _disk(home), _embedder(embedder), _llm(llms)))
 
 
 async def usage(cubes: CubePool, queue: TaskQueue, tasks: TaskMetrics, counts: Counts) -> Usage:
@@ -129,3 +132,12 @@ def _embedder(embedder: Embedder | None) -> Check:
     if problem is not None:  # search goes on without it
         return Check("embedder", Condition.DEGRADED, problem)
     return Check("embedder", Condition.READY, embedder.model_id)
+
+
+def _llm(llms: Llms) -> Check:
+    if not llms.models:
+        return Check("llm", Condition.READY, "none: everything by rules")
+    problems = dict.fromkeys(why for model in llms.models.values() if (why := why_not_answering(model)) is not None)
+    if problems:  # rules go on without it, and what it had to read waits
+        return Check("llm", Condition.DEGRADED, "; ".join(problems))
+    return Check("llm", Condition.READY, ", ".join(dict.fromkeys(llms.configured.values())))

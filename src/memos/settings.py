@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from memos.errors import InvalidInput
+from memos.memory.model import EMPTY
 from memos.memory.number import whole
 from memos.memory.time import load_zone
 from memos.memory.url import without_password
 from memos.models.llm.port import PURPOSES
+from memos.models.llm.variables import Sourced, settings_from
 from memos.storage.ports import Durability
 
 if TYPE_CHECKING:
@@ -43,6 +45,7 @@ class Settings:
     one purpose. `llm_timeout`: seconds for one call. `llm_concurrency`: calls at a time in this process. `llm_prices`: what a
     million tokens cost, as `model=in/out` with commas between, for the ledger. `reading`: `fine` has the reading model read what
     is added, `fast` leaves it to rules unless a call asks; `auto` is `fine` where a model is configured.
+    `reorganize`: keep topics with summaries up to date in the background; without it, when asked to.
     """
 
     home: Path = Path("~/.memos")
@@ -83,13 +86,15 @@ class Settings:
     llm_concurrency: int = 4
     llm_prices: str = ""
     reading: Literal["auto", "fast", "fine"] = "auto"
+    reorganize: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "home", Path(self.home).expanduser())
         if self.durability not in ("full", "normal"):
             raise InvalidInput(f"durability is 'full' or 'normal', got {self.durability!r}")
-        if not isinstance(self.background, bool):
-            raise InvalidInput(f"background is True or False, got {self.background!r}")
+        for name in ("background", "reorganize"):
+            if not isinstance(getattr(self, name), bool):
+                raise InvalidInput(f"{name} is True or False, got {getattr(self, name)!r}")
         for name in ("open_cubes", "resident_mb", "tasks_per_user", "tasks_total"):
             whole(getattr(self, name), name, most=1 << 31)
         whole(self.workers, "workers", least=0, most=64)
@@ -120,19 +125,29 @@ class Settings:
 
     @classmethod
     def load(cls, env: Mapping[str, str] | None = None, **given: Any) -> Settings:
-        """Settings from arguments (those that are not None), then the environment, then defaults.
+        """Settings from arguments (those that are not None), then the environment, then defaults. Language models are also
+        taken from the variables of other installations (`models/llm/variables`), below our own.
 
         Raises InvalidInput naming the variable for a value that cannot be used.
         """
-        return load(cls, "MEMOS_", env, given)
+        env = os.environ if env is None else env
+        llm = given.get("llm") or env.get("MEMOS_LLM", "").strip() or None
+        return load(cls, "MEMOS_", env, given, settings_from(env, llm))
 
     def rows(self) -> list[tuple[str, str, str]]:
         """(name, value, environment variable) of every setting, for `memos config`."""
         return rows(self, "MEMOS_")
 
 
-def load(cls: type[T], prefix: str, env: Mapping[str, str] | None, given: Mapping[str, Any]) -> T:
-    """An object of settings: what is given and not None, then environment variables of this prefix, then defaults.
+def load(
+    cls: type[T],
+    prefix: str,
+    env: Mapping[str, str] | None,
+    given: Mapping[str, Any],
+    usual: Mapping[str, Sourced] = EMPTY,
+) -> T:
+    """An object of settings: what is given and not None, then environment variables of this prefix, then what the `usual`
+    variables of others say, then defaults.
 
     Raises InvalidInput, which names the variable when the value came from one. Messages of the class begin with the
     name of the field.
@@ -145,18 +160,22 @@ def load(cls: type[T], prefix: str, env: Mapping[str, str] | None, given: Mappin
         raw = env.get(f"{prefix}{name.upper()}")
         if raw is not None and raw.strip():  # set to nothing is not set
             values[name] = _parse(f"{prefix}{name.upper()}", raw, getattr(base, name))
+    variables = {name: f"{prefix}{name.upper()}" for name in values}
+    for name, sourced in usual.items():
+        if name not in values:
+            values[name], variables[name] = sourced.value, sourced.variable
     unknown = set(given) - set(known)
     if unknown:
         raise InvalidInput(f"unknown setting {sorted(unknown)[0]!r}; known: {', '.join(known)}")
     chosen = {k: v for k, v in given.items() if v is not None}
-    from_env = set(values) - set(chosen)
+    from_env = {name: variable for name, variable in variables.items() if name not in chosen}
     try:
         return replace(base, **(values | chosen))
     except InvalidInput as error:
         name = str(error).replace(":", " ").split()[0]
         if name not in from_env:
             raise
-        raise InvalidInput(f"{prefix}{name.upper()}: {error}") from None
+        raise InvalidInput(f"{from_env[name]}: {error}") from None
 
 
 def rows(settings: DataclassInstance, prefix: str) -> list[tuple[str, str, str]]:

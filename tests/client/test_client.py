@@ -26,8 +26,9 @@ SRC = Path(__file__).parents[2] / "src"
 # Needs no route of its own: what the server's wires use inside, or what only makes sense beside the data.
 NOT_OVER_HTTP = {
     "add_file", "find_ids", "graph", "health", "judge", "locate", "owner_of", "recover", "retire", "start", "usage",
+    "chat_model",
 }  # fmt: skip
-NOT_SENT = {"search": {"recipe"}, "add": {"retry_key"}, "delete": {"if_version"}}  # the client makes the key
+NOT_SENT = {"search": {"recipe"}, "add": {"retry_key"}, "delete": {"if_version"}, "chat": {"found"}, "chat_stream": {"found"}}  # the client makes the key
 ONLY_HERE: dict[str, set[str]] = {}
 
 

@@ -15,6 +15,7 @@ from memos import MemOS, errors
 from memos.client import AsyncClient, Client
 from memos.memory.hit import SearchResult
 from memos.memory.model import Kind
+from memos.memory.reading import ReadingConfig
 from memos.storage.ports import Link
 
 
@@ -232,3 +233,13 @@ def test_the_same_words_twice_are_one_record_as_in_the_library(live: Any) -> Non
         assert client.count(user="folded", kinds=["trace"]) == 1
         short, other = (client.add("ok", user="folded") for _ in range(2))
         assert short.ids != other.ids
+
+
+def test_how_a_cube_is_read_is_asked_and_set(client: Client, user: str) -> None:
+    added = client.add("I live in Oslo.", wait=True, reading="fine")
+    assert any("MEMOS_LLM" in notice for notice in added.notices)
+    assert client.reading() == ReadingConfig()
+    config = client.configure_reading(mode="fast", instructions="Only cats.", tags=["pet"])
+    assert config == ReadingConfig("fast", "Only cats.", ("pet",)) == client.reading(cube=user)
+    again = client.reread(added.ids[0], wait=True)
+    assert (again.records, again.pending) == (1, False) and "MEMOS_LLM" in again.notices[0]

@@ -40,7 +40,8 @@ def alpha(memos: MemOS) -> dict[str, Any]:
 def arguments(verb: str, alpha: dict[str, Any], folder: Path) -> dict[str, Any]:
     """Everything a verb needs, filled with what is alpha's. A verb with a new kind of parameter must be taught here."""
     known = {**alpha, "messages": "hello from beta to alpha", "query": "code of the safe", "path": folder / "x.zip",
-             "with_user": "beta", "text": "changed by beta", "data": b"a file of beta's", "record": "r1"}  # fmt: skip
+             "with_user": "beta", "text": "changed by beta", "data": b"a file of beta's", "record": "r1",
+             "entity": alpha["memory_id"], "keep": alpha["memory_id"], "other": alpha["id"]}  # fmt: skip
     needed = inspect.signature(getattr(AsyncMemOS, verb)).parameters
     missing = [n for n, p in needed.items() if n != "self" and p.default is p.empty and n not in known]
     assert not missing, f"{verb} needs {missing}: teach this test what of alpha's to ask for"

@@ -22,6 +22,7 @@ from serving import in_process
 
 from memos import AsyncMemOS
 from memos.server.app import create_app
+from memos.server.options import ServerOptions
 from memos.storage.tasks import TaskQuery
 
 SECRET = "xq7-private"
@@ -132,6 +133,21 @@ SAMPLES: dict[tuple[str, str], Sample] = {
     ("POST", "/v1/memories/{id}/undo"): of_memory("write"),
     ("GET", "/v1/memories/{id}/neighbors"): of_memory("read"),
     ("GET", "/v1/memories/{id}/edges"): of_memory("read"),
+    ("POST", "/v1/chat"): asked("write", lambda c: c.user | {"cube": c.cube, "query": "q"}, ok=(503,)),
+    ("GET", "/v1/chat/models"): native("own"),
+    ("POST", "/v1/chat/suggestions"): asked("read", lambda c: c.user | {"cube": c.cube}),
+    ("GET", "/v1/entities"): Sample("read", params=lambda c: c.user | {"cube": c.cube}),
+    ("POST", "/v1/entities/resolve"): asked("read", lambda c: c.user | {"cube": c.cube, "name": "Oslo"}),
+    ("POST", "/v1/entities/merge"): asked(
+        "write", lambda c: c.user | {"cube": c.cube, "keep": c.memory, "other": c.memory}, ok=(404,)
+    ),
+    ("POST", "/v1/entities/unmerge"): asked("write", lambda c: c.user | {"cube": c.cube, "entity": c.memory}, ok=(404,)),
+    ("POST", "/v1/entities/aliases"): asked(
+        "write", lambda c: c.user | {"cube": c.cube, "entity": c.memory, "name": "x"}, ok=(404,)
+    ),
+    ("POST", "/v1/entities/aliases/remove"): asked(
+        "write", lambda c: c.user | {"cube": c.cube, "entity": c.memory, "name": "x"}, ok=(404,)
+    ),
     ("GET", "/v1/cubes"): native("own"),
     ("POST", "/v1/cubes"): asked("own", lambda c: c.user | {"name": f"new-{c.number}-{c.me}"}, writes=True, ok=(201,)),
     ("GET", "/v1/cubes/{name}"): of_cube("read", shows=True),
@@ -150,6 +166,19 @@ SAMPLES: dict[tuple[str, str], Sample] = {
         "own", params=lambda c: c.user, path=lambda c: {"name": f"import-{c.number}-{c.me}"}, body=lambda c: c.archive,
         writes=True, ok=(201,),
     ),
+    ("POST", "/v1/memories/reread"): asked("write", lambda c: c.user | {"cube": c.cube, "session": "s"}),
+    ("GET", "/v1/cubes/{name}/reading"): of_cube("read"),
+    ("PATCH", "/v1/cubes/{name}/reading"): of_cube("manage", json=lambda c: {"mode": "fast"}),
+    ("GET", "/v1/cubes/{name}/working"): of_cube("read"),
+    ("GET", "/v1/cubes/{name}/topics"): of_cube("read"),
+    ("POST", "/v1/cubes/{name}/reorganize"): of_cube("write"),
+    ("GET", "/v1/cubes/{name}/retention"): of_cube("read"),
+    ("PUT", "/v1/cubes/{name}/retention"): of_cube("manage", json=lambda c: {"rules": [{"keep_newest": 1000}]}),
+    ("POST", "/v1/cubes/{name}/retention/preview"): of_cube(
+        "write", json=lambda c: {"rules": [{"kinds": ["trace"], "keep_newest": 0}]}, shows=True
+    ),
+    ("POST", "/v1/cubes/{name}/retention/apply"): of_cube("manage", json=lambda c: {}, ok=(400,)),
+    ("GET", "/v1/cubes/{name}/retention/runs"): of_cube("read"),
     ("GET", "/v1/tasks"): Sample("read", params=lambda c: c.user | {"cube": c.cube}, shows=True),
     ("GET", "/v1/tasks/stats"): native("own"),
     ("GET", "/v1/tasks/events"): Sample("read", params=lambda c: c.user | {"cube": c.cube}),
@@ -365,7 +394,7 @@ class World:
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def world(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[World]:
     memos = AsyncMemOS(tmp_path_factory.mktemp("world") / "home", embedder="none", durability="normal", workers=2)
-    app = create_app(memos)
+    app = create_app(memos, ServerOptions(business_keys=("k",)))
     async with app.router.lifespan_context(app), in_process(app) as client:
         world = World(memos, client)
         await memos.accounts.create_user("alice", info={"note": SECRET})

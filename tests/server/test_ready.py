@@ -41,7 +41,7 @@ async def test_a_fresh_server_is_ready(app_client: httpx2.AsyncClient) -> None:
     status, condition, found = await checks(app_client)
     assert (status, condition) == (200, "ready")
     assert {name: check["status"] for name, check in found.items()} == dict.fromkeys(
-        ("registry", "queue", "disk", "embedder"), "ready"
+        ("registry", "queue", "disk", "embedder", "llm"), "ready"
     )
     assert "MB free" in found["disk"]["detail"]
 

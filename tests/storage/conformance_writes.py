@@ -100,6 +100,14 @@ class Writes:
 
         assert await store.write(run)
 
+    async def test_a_memory_is_found_under_every_key_that_points_to_it(self, store: CubeStore) -> None:
+        first, second = await add_text(store, "a"), await add_text(store, "b")
+        await store.write(lambda tx: [tx.point(key, first.id) for key in (b"k1", b"k2")])
+        await store.write(lambda tx: tx.point(b"k2", second.id))
+        assert await store.write(lambda tx: (tx.find_key(b"k1"), tx.find_key(b"k2"))) == (first.id, second.id)
+        (unchanged,) = await store.get([first.id])
+        assert unchanged.version == 1
+
     async def test_a_key_finds_the_memory_that_was_last_put_under_it(self, store: CubeStore) -> None:
         first, second = trace("a"), trace("b")
         await store.write(lambda tx: tx.put(first, key=b"\x00k"))

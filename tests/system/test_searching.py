@@ -278,5 +278,7 @@ def test_a_reranker_that_fails_changes_nothing_and_is_named(home: Any, answer: A
         expected = [(h.id, h.score) for h in plain.search("kayak hill")]
     with MemOS(home, embedder="none", reranker=Judge(answer), background=False) as memos:
         result = memos.search("kayak hill")
-        assert [(h.id, h.score) for h in result] == expected
+        assert [h.id for h in result] == [id for id, _ in expected]
+        close = [pytest.approx(score, abs=0.01) for _, score in expected]  # they were shown once meanwhile
+        assert [h.score for h in result] == close
         assert any("reranker" in r for r in result.reasons)

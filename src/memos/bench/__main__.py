@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from memos.bench import extraction, locomo, recall, speed
+from memos.bench import extraction, feedback, locomo, reading, recall, speed
 from memos.bench.pages import COMMAND, block, write_into
 from memos.errors import InvalidInput, MemosError
 from memos.system import AsyncMemOS
@@ -43,10 +43,12 @@ def _parser() -> argparse.ArgumentParser:
         "what",
         nargs="*",
         default=["writes", "speed"],
-        help="recall, words, ablation, pooled, extraction, speed, writes (default: the last two)",
+        help="recall, words, ablation, pooled, extraction, reading, feedback, speed, writes (default: the last two)",
     )
     p.add_argument(
-        "--data", type=Path, help="folder of LoCoMo conversations (*.json), needed for recall, ablation and pooled"
+        "--data",
+        type=Path,
+        help="folder of LoCoMo conversations (*.json), needed for recall, ablation, pooled and reading",
     )
     p.add_argument("--only", default="", help="names of conversations, comma-separated")
     p.add_argument("--embedder", default="default", help="embedder for recall, ablation and pooled")
@@ -67,14 +69,19 @@ async def _measure(args: argparse.Namespace) -> dict[str, str]:
     blocks: dict[str, str] = {}
     say: Callable[[str], None] = lambda s: print(s, file=sys.stderr, flush=True)  # noqa: E731
     wanted = set(args.what)
-    if wanted & {"recall", "words", "ablation", "pooled", "extraction"}:
+    if wanted & {"recall", "words", "ablation", "pooled", "extraction", "reading"}:
         if args.data is None:
             raise InvalidInput("name the folder of the LoCoMo conversations with --data; they do not ship with MemOS")
         only = tuple(filter(None, args.only.split(",")))
         conversations = list(locomo.load(args.data, only))
         blocks |= await _recall(wanted, conversations, args, say)
+        if "reading" in wanted:
+            named = f" --only {args.only}" if args.only else ""
+            blocks["reading"] = block(await reading.costs(conversations, say), f"reading --data DATA{named}")
         if "extraction" in wanted:
             blocks["extraction"] = block(extraction.report(extraction.score(conversations)), "extraction --data DATA")
+    if "feedback" in wanted:
+        blocks["feedback"] = block(await feedback.measure(say), "feedback")
     if "speed" in wanted:
         rows = [await _speed_row(args.work, size, say) for size in args.size or (10_000, 100_000)]
         head = (

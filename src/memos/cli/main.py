@@ -12,7 +12,21 @@ import typer
 from typer.core import TyperGroup
 
 from memos import __version__
-from memos.cli import accounts, care, cubes, finding, memories, serve, tasks, worker
+from memos.cli import (
+    accounts,
+    care,
+    chat,
+    cubes,
+    entities,
+    feedback,
+    finding,
+    memories,
+    reading,
+    serve,
+    tasks,
+    upkeep,
+    worker,
+)
 from memos.cli.state import State
 from memos.cli.wording import in_cli_words
 from memos.errors import InvalidInput, MemosError
@@ -148,15 +162,21 @@ _GROUPS: Mapping[str, Mapping[str, Callable[..., Any] | typer.Typer]] = {
     "Memory": {
         "add": memories.add,
         "search": finding.search,
+        "chat": chat.chat,
         "list": memories.list_memories,
         "get": memories.get,
         "update": memories.update,
         "delete": memories.delete,
+        "feedback": feedback.feedback,
         "undo": memories.undo,
         "history": memories.history,
         "explain": finding.explain,
         "neighbors": finding.neighbors,
         "timeline": finding.timeline,
+        "working": upkeep.working,
+        "topics": upkeep.topics,
+        "entities": entities.app,
+        "reread": reading.reread,
     },
     "Cubes and accounts": {
         "cubes": cubes.app,
@@ -171,6 +191,8 @@ _GROUPS: Mapping[str, Mapping[str, Callable[..., Any] | typer.Typer]] = {
         "worker": worker.worker,
         "tasks": tasks.app,
         "flush": care.flush,
+        "reorganize": upkeep.reorganize,
+        "retention": upkeep.retention,
         "stats": care.stats,
         "doctor": care.doctor,
         "config": care.config,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from memos.cli.options import AsOf, FilterText, KnownAt, MemoryId, Wait
+from memos.cli.reading import reading_mode
 from memos.cli.state import State, parse_filter_option, parse_pairs, print_all, state_of
 from memos.errors import InvalidInput, NotFound
 
@@ -37,6 +38,10 @@ def add(
     role: Annotated[str, typer.Option(help="Who says it: user, assistant, system, developer, tool.")] = "user",
     tag: Annotated[list[str] | None, typer.Option("--tag", "-t", help="Tag; may be repeated.")] = None,
     info: Annotated[list[str] | None, typer.Option("--info", help="Own metadata key=value; may be repeated.")] = None,
+    reading: Annotated[
+        str | None,
+        typer.Option(help="fine: the language model reads it too; fast: rules alone (default: as the cube says)."),
+    ] = None,
     wait: Wait = True,
 ) -> None:
     """Store a text or a conversation. It is on disk and can be found when this returns."""
@@ -48,7 +53,13 @@ def add(
     input = given(words, file)
     with state.system() as system:
         added = system.add(
-            input.messages, session=session, role=role, tags=tag or (), info=parse_pairs(info or []), **state.where
+            input.messages,
+            session=session,
+            role=role,
+            tags=tag or (),
+            info=parse_pairs(info or []),
+            reading=reading_mode(reading),
+            **state.where,
         )
         problem = finish_or_say(system, state, len(added)) if wait else None
     split = f", in {len(added)} parts" if input.notice and len(added) > 1 else ""

@@ -308,6 +308,8 @@ def _told(hit: Hit) -> Text:
         out.append(f"  [{hit.memory.status}]", style=_GONE.get(hit.memory.status, ""))
     for fact in hit.facts:
         out.append(f"\n→ {safe(fact.text, _SHORT)}", style="green")
+    for against in hit.contradicts:
+        out.append(f"\n≠ {safe(against.text, _SHORT)}", style="yellow")
     if hit.also:
         out.append(f"\n(told {'once more' if len(hit.also) == 1 else f'{len(hit.also)} more times'})", style="dim")
     return out

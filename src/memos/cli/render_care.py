@@ -63,7 +63,12 @@ def stats(found: Stats) -> Table:
 
 def diagnosis(out: Console, found: Diagnosis) -> None:
     """What the doctor says."""
-    lines = [("home", found.home), ("embedder", found.embedder), ("versions", _counts(found.versions))]
+    lines = [
+        ("home", found.home),
+        ("embedder", found.embedder),
+        ("language model", found.llm),
+        ("versions", _counts(found.versions)),
+    ]
     out.print(pairs((*lines, ("queue", _queue(found.queue)))) if found.queue is not None else pairs(lines))
     if found.cubes:
         rows = [

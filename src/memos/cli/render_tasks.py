@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 
 from rich.table import Table
 
-from memos.background import SYSTEM
 from memos.cli.lookup import short_id
 from memos.cli.render import pairs, safe, table, when
+from memos.scheduler.cube_tasks import SYSTEM
 from memos.storage.tasks import KindStats, Task, TaskState
 
 

@@ -26,6 +26,10 @@ def serve(
             help="Task workers in this process; 0 for none (`memos worker` runs them elsewhere).", show_default=False
         ),
     ] = None,
+    processes: Annotated[
+        int | None,
+        typer.Option(help="Processes that answer requests behind the one port (default: 1).", show_default=False),
+    ] = None,
     auth: Annotated[
         str | None,
         typer.Option(
@@ -54,7 +58,7 @@ def serve(
 
     allow_many_files()
     state = state_of(ctx)
-    options = ServerOptions.load(host=host, port=port, auth=auth, log_level=log_level)
+    options = ServerOptions.load(host=host, port=port, processes=processes, auth=auth, log_level=log_level)
     given: dict[str, Any] = {} if workers is None else {"workers": workers}
     settings = state.settings(**given)
     unknown = unknown_variables()

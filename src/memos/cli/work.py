@@ -22,6 +22,8 @@ def finish_or_say(system: MemOS, state: State, expected: int = 1) -> str | None:
     try:
         finish(system, state, expected)
     except ModelError as e:
+        if e.code == "not_read":
+            return f"stored; {in_cli_words(str(e))} (`memos flush` tries again)"
         return f"stored; not embedded yet: {in_cli_words(str(e))} (`memos flush` tries again)"
     return None
 

@@ -71,7 +71,7 @@ async def _work(state: State, settings: Settings, drain: bool) -> tuple[int, int
         if not drain:
             await stop.wait()
             return 0, 0
-        while not stop.is_set() and await memos.tasks.busy():
+        while not stop.is_set() and await memos.tasks.busy(memos.working_on):
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(0.1):
                     await stop.wait()

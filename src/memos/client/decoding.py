@@ -21,8 +21,9 @@ def decode(kind: type[T], raw: bytes) -> T:
     except ValidationError as e:
         first = e.errors(include_input=False, include_url=False, include_context=False)[0]
         where = ".".join(map(str, first["loc"])) or "all of it"
+        name = getattr(kind, "__name__", "event")
         raise MemosError(
-            f"the answer is no {kind.__name__} ({where}: {first['msg']}); is there a MemOS server of this version?"
+            f"the answer is no {name} ({where}: {first['msg']}); is there a MemOS server of this version?"
         ) from None
     return value
 

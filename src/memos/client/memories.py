@@ -17,6 +17,7 @@ from memos.memory.filter import Filter
 from memos.memory.hit import Explanation, SearchResult
 from memos.memory.model import EdgeType, Kind, Memory, Version
 from memos.memory.number import MOST_AT_ONCE
+from memos.memory.reading import ReadingMode
 from memos.results import AddResult, DeleteResult
 from memos.storage.ports import Direction, Link, Page
 
@@ -44,6 +45,7 @@ class MemoryVerbs(Connected):
         task_id: str | None = None,
         context: object = None,
         corrects: Sequence[str] | None = None,
+        reading: ReadingMode | None = None,
     ) -> AddResult:
         """Store what happened: a text, a chat message, or a list of them. It is on the server's disk when this returns.
 
@@ -65,6 +67,7 @@ class MemoryVerbs(Connected):
             task_id=task_id,
             context=messages_of(context),
             corrects=_names(corrects, "corrects"),
+            reading=reading,
         )
         headers = {"Retry-Key": uuid4().hex}
         return await self._transport.ask(

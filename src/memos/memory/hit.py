@@ -28,11 +28,20 @@ class Passage:
 
 
 @dataclass(frozen=True, slots=True)
+class Contradiction:
+    """Another memory, `by`, that says otherwise than the memory `of`, and its `text`: which of them is right is not known."""
+
+    of: str
+    by: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Hit:
     """A memory found. `score` is in [0, 1] and comparable across cubes; `rank` starts at 1.
 
     `facts` are the derived memories that hold and that this one is the evidence of, `outdated` those that newer ones replaced;
-    `stale`: all it told was replaced.
+    `stale`: all it told was replaced. `contradicts`: what says otherwise than the hit or one of its facts.
     `also` are ids of repetitions folded into this hit, `via` those of derived
     memories that led to it. `why` gives each feature's share of the score.
     """
@@ -49,6 +58,7 @@ class Hit:
     also: tuple[str, ...] = ()
     via: tuple[str, ...] = ()
     passage: Passage | None = None
+    contradicts: tuple[Contradiction, ...] = ()
 
     @property
     def id(self) -> str:
@@ -62,7 +72,8 @@ class SearchResult:
 
     `context` is ready to be put in a prompt: never longer than the token budget (a token = 4 characters),
     chronological, current facts first. `served_by` names the channels that answered, `reasons` says why anything is
-    missing. `history_tokens` is what sending everything would have cost.
+    missing. `contradicts`: every contradiction among what is shown, or with it. `history_tokens` is what sending everything would
+    have cost.
     """
 
     query: str
@@ -77,6 +88,7 @@ class SearchResult:
     best_score: float = 0.0
     threshold: float = 0.0
     weak: bool = False
+    contradicts: tuple[Contradiction, ...] = ()
 
     def __len__(self) -> int:
         return len(self.hits)

@@ -41,6 +41,7 @@ class Kind(StrEnum):
     TOOL_SCHEMA = "tool_schema"
     EVENT = "event"
     WORKING = "working"
+    SUMMARY = "summary"
     POLICY = "policy"
     ENTITY = "entity"
     WORLD_MODEL = "world_model"
@@ -62,6 +63,7 @@ LAYER_OF: Mapping[Kind, Layer] = MappingProxyType(
         Kind.TOOL_SCHEMA: Layer.DERIVED,
         Kind.EVENT: Layer.DERIVED,
         Kind.WORKING: Layer.DERIVED,
+        Kind.SUMMARY: Layer.DERIVED,
         Kind.POLICY: Layer.POLICY,
         Kind.ENTITY: Layer.WORLD,
         Kind.WORLD_MODEL: Layer.WORLD,
@@ -69,6 +71,9 @@ LAYER_OF: Mapping[Kind, Layer] = MappingProxyType(
         Kind.OUTER: Layer.OUTER,
     }
 )
+
+# What no search shows by the way: a name says nothing by itself, and a summary only says again what its evidence says.
+ASIDE: frozenset[Kind] = frozenset({Kind.ENTITY, Kind.SUMMARY})
 
 
 class Status(StrEnum):

@@ -91,12 +91,15 @@ class Relation:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """Everything read from one trace. `corrections` are those of a message that was given as one."""
+    """Everything read from one trace. `corrections` are those of a message that was given as one, or, with the `answer` that it
+    refuses, of an ordinary one: then only what that answer told may be meant.
+    """
 
     statements: tuple[Statement, ...] = ()
     mentions: tuple[Mention, ...] = ()
     corrections: tuple[Correction, ...] = ()
     relations: tuple[Relation, ...] = ()
+    answer: str = ""
 
 
 @dataclass(frozen=True, slots=True)

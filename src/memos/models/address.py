@@ -25,7 +25,7 @@ class Address:
 
 
 @dataclass(frozen=True, slots=True)
-class _Usual:
+class Usual:
     """The variables of a provider, the first that is set counts. `hosted`: the usual server, which wants a key."""
 
     urls: tuple[str, ...] = ()
@@ -34,14 +34,14 @@ class _Usual:
 
 
 _USUAL = {
-    "openai": _Usual(
+    "openai": Usual(
         ("MOS_EMBEDDER_API_BASE", "OPENAI_BASE_URL", "OPENAI_API_BASE"),
         ("MOS_EMBEDDER_API_KEY", "OPENAI_API_KEY"),
         "api.openai.com",
     ),
-    "ollama": _Usual(("OLLAMA_HOST", "OLLAMA_API_BASE")),
-    "cohere": _Usual((), ("COHERE_API_KEY",), "api.cohere.com"),
-    "jina": _Usual((), ("JINA_API_KEY",), "api.jina.ai"),
+    "ollama": Usual(("OLLAMA_HOST", "OLLAMA_API_BASE")),
+    "cohere": Usual((), ("COHERE_API_KEY",), "api.cohere.com"),
+    "jina": Usual((), ("JINA_API_KEY",), "api.jina.ai"),
 }
 
 
@@ -52,21 +52,36 @@ def address_of(
 
     Raises InvalidInput when the provider's own server would be asked without a key.
     """
+    return usual_address(_USUAL.get(provider, Usual()), what, url, key, env, bare_host=provider == "ollama")
+
+
+def usual_address(
+    usual: Usual,
+    what: str,
+    url: str | None,
+    key: str | None,
+    env: Mapping[str, str] | None = None,
+    *,
+    bare_host: bool = False,
+) -> Address:
+    """The address of a server: what is given, else what its usual variables say. `bare_host`: it may be a host alone, as
+    `OLLAMA_HOST`. Raises InvalidInput like `address_of`.
+    """
     env = os.environ if env is None else env
-    usual = _USUAL.get(provider, _Usual())
     url = url or _first(env, usual.urls)
     key = key or _first(env, usual.keys)
     try:
-        if provider == "ollama" and url:
+        if bare_host and url:
             url = _of_ollama(url)
         host = _host_of(url) if url else usual.hosted
     except ValueError:
         raise InvalidInput(f"{without_password(url or '')!r} is not the address of the {what}'s server") from None
     if usual.hosted and not key and host == usual.hosted:
+        variable = usual.urls[1] if len(usual.urls) > 1 else usual.urls[0] if usual.urls else ""
         raise InvalidInput(
             f"{usual.hosted} wants a key: set MEMOS_{what.upper()}_KEY or {usual.keys[-1]}; "
             f"for another server with the same protocol set MEMOS_{what.upper()}_URL"
-            + (f" or {usual.urls[1]}" if usual.urls else "")
+            + (f" or {variable}" if variable else "")
         )
     return Address(url, key)
 

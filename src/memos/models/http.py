@@ -1,4 +1,5 @@
-"""POSTs JSON to a model server and says in typed errors what went wrong. The HTTP library is loaded at the first call.
+"""POSTs JSON to a model server, whole or as a stream, and says in typed errors what went wrong. The HTTP library is loaded at
+the first call.
 
 Headers hold keys: they never appear in messages, and redirects are not followed.
 """
@@ -6,12 +7,13 @@ Headers hold keys: they never appear in messages, and redirects are not followed
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import weakref
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from memos.errors import InvalidInput, ModelError, ModelTimeout, ModelUnavailable
+from memos.errors import InvalidInput, ModelBusy, ModelError, ModelTimeout, ModelUnavailable
 from memos.memory.url import without_password
 from memos.models.resilience import Failure, retry_after_seconds
 
@@ -21,24 +23,49 @@ if TYPE_CHECKING:
 _TRANSIENT = frozenset({408, 425, 429, 500, 502, 503, 504, 529})
 _BUSY = 429
 _EXCERPT = 200
+_NO_QUOTA = (
+    "insufficient_quota",
+    "insufficient balance",
+    "exceeded your current quota",
+)  # told as 429; waiting does not help
+
+
+class Refused(Failure):
+    """The server did not take the request as it is (400, 422); `message` is what it said about it."""
+
+    def __init__(self, error: ModelError, message: str) -> None:
+        super().__init__(error)
+        self.message = message
 
 
 class JsonClient:
     """A JSON client for one server. Keeps one connection pool per event loop."""
 
-    def __init__(self, base_url: str, *, api_key: str | None = None, hint: str = "") -> None:
+    def __init__(
+        self,
+        base_url: str,
+        *,
+        api_key: str | None = None,
+        hint: str = "",
+        key_header: str = "Authorization",
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
         """Prepare; nothing is sent.
 
         Args:
             base_url: what paths are appended to, such as `http://127.0.0.1:8080/v1`.
-            api_key: sent as a bearer token.
+            api_key: sent as a bearer token, or as it is in another `key_header`.
             hint: what to do if the server cannot be reached, for the error message.
+            key_header: the header that the key is sent in.
+            headers: sent, too.
         """
         if not base_url.startswith(("http://", "https://")):
             raise InvalidInput(f"base URL {without_password(base_url)!r} must start with http:// or https://")
         self.base_url = base_url.rstrip("/")
         self._shown = without_password(self.base_url)
-        self._headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
+        self._headers = dict(headers or {})
+        if api_key:
+            self._headers[key_header] = f"Bearer {api_key}" if key_header == "Authorization" else api_key
         self._hint = f"; {hint}" if hint else ""
         self._clients: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, httpx2.AsyncClient] = (
             weakref.WeakKeyDictionary()
@@ -53,13 +80,47 @@ class JsonClient:
         Raises:
             Failure: with a ModelUnavailable, ModelTimeout or ModelError inside.
         """
-        import httpx2
-
-        url = self._shown + path
-        try:
+        with self._told(path) as url:
             response = await self._client().post(
                 self.base_url + path, content=json.dumps(payload).encode(), headers=self._headers
             )
+        if response.status_code != 200:
+            raise self._refused(url, response)
+        try:
+            return json.loads(response.content)
+        except (ValueError, RecursionError) as error:
+            raise Failure(ModelError(f"{url} answered something that is not JSON")) from error
+
+    @contextlib.asynccontextmanager
+    async def streamed(self, path: str, payload: Mapping[str, object]) -> AsyncIterator[AsyncIterator[bytes]]:
+        """The bytes of the answer to `payload` at `path`, as they come. Leaving it closes the connection.
+
+        Raises:
+            Failure: as `post` does, also in the middle.
+        """
+        with self._told(path) as url:
+            async with self._client().stream(
+                "POST", self.base_url + path, content=json.dumps(payload).encode(), headers=self._headers
+            ) as response:
+                if response.status_code != 200:
+                    await response.aread()
+                    raise self._refused(url, response)
+                yield response.aiter_bytes()
+
+    async def aclose(self) -> None:
+        """Close the connections of the running event loop."""
+        client = self._clients.pop(asyncio.get_running_loop(), None)
+        if client:
+            await client.aclose()
+
+    @contextlib.contextmanager
+    def _told(self, path: str) -> Iterator[str]:
+        """The URL as it may be shown; what the HTTP library raises becomes a Failure."""
+        import httpx2
+
+        url = self._shown + path.partition("?")[0]
+        try:
+            yield url
         except httpx2.TimeoutException as error:
             raise Failure(ModelTimeout(f"{url} did not answer in time"), retry=True, dead=True) from error
         except httpx2.InvalidURL as error:
@@ -70,18 +131,6 @@ class JsonClient:
                 retry=True,
                 dead=True,
             ) from error
-        if response.status_code != 200:
-            raise self._refused(url, response)
-        try:
-            return json.loads(response.content)
-        except (ValueError, RecursionError) as error:
-            raise Failure(ModelError(f"{url} answered something that is not JSON")) from error
-
-    async def aclose(self) -> None:
-        """Close the connections of the running event loop."""
-        client = self._clients.pop(asyncio.get_running_loop(), None)
-        if client:
-            await client.aclose()
 
     def _client(self) -> httpx2.AsyncClient:
         import httpx2
@@ -96,25 +145,30 @@ class JsonClient:
 
     def _refused(self, url: str, response: httpx2.Response) -> Failure:
         status = response.status_code
-        said = f"{url} answered {status}: {_excerpt(response)}"
+        message = _message(response)
+        said = f"{url} answered {status}: {message[:_EXCERPT]}"
         if status in (401, 403):
             return Failure(ModelUnavailable(f"{said}; check the API key"))
         if status == 404:
             return Failure(ModelUnavailable(f"{said}; check the model name and the base URL{self._hint}"))
         if status not in _TRANSIENT and status < 500:
-            return Failure(ModelError(said))
+            return Refused(ModelError(said), message) if status in (400, 422) else Failure(ModelError(said))
         wait = retry_after_seconds(response.headers.get("retry-after"))
-        return Failure(ModelUnavailable(said), retry=status in _TRANSIENT, dead=status != _BUSY, retry_after=wait)
+        if status != _BUSY:
+            return Failure(ModelUnavailable(said), retry=status in _TRANSIENT, dead=True, retry_after=wait)
+        if any(sign in response.text.lower() for sign in _NO_QUOTA):
+            return Failure(ModelUnavailable(f"{said}; the account has no quota left"))
+        return Failure(ModelBusy(said, 1.0 if wait is None else wait), retry=True, retry_after=wait)
 
 
-def _excerpt(response: httpx2.Response) -> str:
-    """The server's own message, without line breaks, cut."""
+def _message(response: httpx2.Response) -> str:
+    """The server's own message, without line breaks."""
     text = response.text
     try:
         body = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         body = None
     error = body.get("error", body.get("message", body.get("detail"))) if isinstance(body, dict) else None
     if isinstance(error, dict):
         error = error.get("message", error)
-    return " ".join(str(error or text).split())[:_EXCERPT] or "no message"
+    return " ".join(str(error or text)[: 20 * _EXCERPT].split()) or "no message"

@@ -1,4 +1,4 @@
-"""Whether an embedder could work now, found out without asking it anything."""
+"""Whether an embedder or a language model could work now, found out without asking it anything."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from memos.errors import ModelError
 from memos.models.bundled import MINILM, BundledEmbedder
 from memos.models.cache import CachedEmbedder
 from memos.models.embed import Embedder
+from memos.models.llm.port import ChatModel
+from memos.models.llm.remote import RemoteChatModel
 from memos.models.remote import RemoteEmbedder
 from memos.models.resilience import CircuitState
 
@@ -20,4 +22,14 @@ def why_not_ready(embedder: Embedder) -> str | None:
             MINILM.locate()
         except ModelError as error:
             return str(error)
+    return None
+
+
+def why_not_answering(model: ChatModel) -> str | None:
+    """What keeps a language model from answering, likewise."""
+    if isinstance(model, RemoteChatModel) and model.circuit is CircuitState.OPEN:
+        when = (
+            f"it is asked again in {model.retry_in:.0f} s" if model.retry_in else "it is asked again at the next call"
+        )
+        return f"{model.model_id} failed several times in a row; {when}"
     return None

@@ -13,10 +13,11 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from memos.memory.clock import ZONE
-from memos.memory.filter import And, Compare, Field, Op
+from memos.memory.filter import And, Compare, Field, Filter, Op
 from memos.memory.model import Kind, Layer, Memory, Source
 from memos.memory.statement import Correction, Ending, Reading, Statement
 from memos.organize.exchange import Exchange, certain, dated, exchanged, found, like
+from memos.organize.targets import tells
 from memos.storage.ports import CubeStore
 from memos.storage.timeline import last_said
 from memos.text.analysis import analyze
@@ -40,16 +41,23 @@ class Corrected:
 async def corrected(store: CubeStore, trace: Memory, reading: Reading) -> Corrected:
     """The reading of a trace, its corrections turned into statements about the facts they surely mean."""
     first: list[tuple[Memory, Statement]] = []
+    if reading.answer:
+        trace = replace(trace, body={**trace.body, "context": [{"role": "assistant", "text": reading.answer}]})
     for correction in reading.corrections:
-        known = await store.list(Compare(Field("kind"), Op.IN, tuple(k.value for k in _TOLD)), limit=LOOKED_AT)
+        told: Filter = Compare(Field("kind"), Op.IN, tuple(k.value for k in _TOLD))
+        if correction.old is not None:
+            told = And((told, Compare(Field("text"), Op.LIKE, correction.old)))
+        known = await store.list(told, limit=LOOKED_AT)
         facts = [m for m in known.items if all(s.memory_id != trace.id for s in m.sources)]
+        if reading.answer:
+            facts = [m for m in facts if tells(reading.answer, m)]
         meant = await _facts_meant(store, facts, trace, correction)
         for fact, wrong in meant or ():
             exchange = await _certain(store, fact, replace(correction, old=wrong), trace)
             by = _not_before(trace, last_said(fact))
             if exchange is not None and (right := _instead(fact, exchange, by)) is not None:
                 first.append((by, right))
-        if meant is None and correction.old is not None:
+        if meant is None and correction.old is not None and not reading.answer:
             first += await _of_record(store, facts, trace, correction)
     return Corrected(reading, tuple(first))
 
@@ -174,7 +182,7 @@ def _instead(fact: Memory, exchange: Exchange, trace: Memory) -> Statement | Non
         value=right,
         single=bool(fact.body.get("single")),
         confidence=fact.confidence,
-        source=_said(trace, 0, len(trace.text)),
+        source=said_in(trace, 0, len(trace.text)),
         valid_from=fact.valid_from,
         ends=(Ending(slot, key),),
         body={**about, ZONE: fact.body.get(ZONE, "UTC"), "said_by": trace.speaker, "corrects": fact.id},
@@ -200,7 +208,7 @@ async def _of_record(
     before = next((m for m in facts if m.slot == slot), None)
     if before is not None:  # other words of the sentence were corrected already
         by = _not_before(trace, last_said(before))
-    wrong = _sentence(record, spans[0], slot, correction.old)
+    wrong = sentence_as_fact(record, spans[0], slot, correction.old)
     right = _right(replace(wrong, text=before.text) if before is not None else wrong, record, correction, by)
     if right is None:
         return []
@@ -223,7 +231,7 @@ async def _record_meant(store: CubeStore, trace: Memory, old: str) -> Memory | N
     return best if named or _nearness(best, trace) > len(_terms(old)) else None
 
 
-def _sentence(record: Memory, span: tuple[int, int], slot: str, old: str) -> Statement:
+def sentence_as_fact(record: Memory, span: tuple[int, int], slot: str, old: str) -> Statement:
     """A sentence of a record as a fact."""
     return Statement(
         kind=Kind.FACT,
@@ -233,7 +241,7 @@ def _sentence(record: Memory, span: tuple[int, int], slot: str, old: str) -> Sta
         value=old,
         single=True,
         confidence=_SURE_ENOUGH,
-        source=_said(record, *span),
+        source=said_in(record, *span),
         body={"subject": record.speaker or "user", "attribute": "said", "said_by": record.speaker},
     )
 
@@ -249,11 +257,12 @@ def _right(wrong: Statement, record: Memory, correction: Correction, trace: Memo
         text=text,
         key=f"{wrong.slot}|{correction.new.casefold()}",
         value=correction.new,
-        source=_said(trace, 0, len(trace.text)),
+        source=said_in(trace, 0, len(trace.text)),
         valid_from=record.valid_from,
         body={**wrong.body, ZONE: record.body.get(ZONE, "UTC"), "corrects": record.id, "said_by": trace.speaker},
     )
 
 
-def _said(record: Memory, start: int, end: int) -> Source:
+def said_in(record: Memory, start: int, end: int) -> Source:
+    """These characters of a record, as evidence."""
     return Source(record.id, record.message_id, record.role, record.speaker, record.valid_from, start, end)

@@ -16,7 +16,9 @@ from memos.memory.model import Memory, Status
 from memos.memory.statement import Reading
 from memos.memory.time import plausible
 from memos.organize.correct import Corrected, corrected
+from memos.organize.naming import learn_names
 from memos.organize.reconcile import Outcome, mention, reconcile
+from memos.organize.relate import relate
 from memos.storage.ports import ANY_STATUS, DIGEST, Change, CubeStore, View, WriteTx
 from memos.storage.tasks import MAX_ATTEMPTS
 
@@ -50,7 +52,7 @@ async def digest(
     now = marks[:limit]
     if not now:
         return Digested(0, 0, False)
-    traces = {m.id: _as_said(m) for m in await store.get([t.id for t in now], View(statuses=ANY_STATUS))}
+    traces = {m.id: as_said(m) for m in await store.get([t.id for t in now], View(statuses=ANY_STATUS))}
     before = await store.preceding([t.id for t in now], 2)
     found = [traces[mark.id] for mark in now if mark.id in traces]
     readings = await asyncio.to_thread(_read, reader, found, before)  # beside the event loop: searches go on meanwhile
@@ -93,7 +95,7 @@ def _corrects(reading: Reading | str) -> bool:
     return not isinstance(reading, str) and bool(reading.corrections)
 
 
-def _as_said(trace: Memory) -> Memory:
+def as_said(trace: Memory) -> Memory:
     """A message dated long after it arrived was said when it arrived: otherwise it would hold its slots for ever."""
     if trace.valid_from is None or trace.recorded_at is None:
         return trace
@@ -123,6 +125,9 @@ async def _one(store: CubeStore, trace: Memory, found: Reading | Corrected | str
             reconcile(tx, trace, given.reading.statements, outcome)
             for named in given.reading.mentions:
                 mention(tx, trace, named, outcome)
+            learn_names(tx, trace, given.reading.statements)
+            for relation in given.reading.relations:
+                relate(tx, trace, relation, outcome)
         return True
 
     change = Change(actor="digest", cause=f"read {trace.id}")

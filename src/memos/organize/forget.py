@@ -4,13 +4,15 @@ and undo. Whatever is taken back or brought back, the slots it was in are settle
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 from memos.errors import Conflict, InvalidInput, NotFound
 from memos.memory.filter import And, Compare, Field, Filter, Not, Op, Or, asks_for
-from memos.memory.model import Edge, EdgeType, Layer, Memory, Status
+from memos.memory.model import Edge, EdgeType, Kind, Layer, Memory, Status
+from memos.organize.entities import repoint
+from memos.organize.relate import unrelate
 from memos.storage.evidence import without
 from memos.storage.ports import ANY_STATUS, DIGEST, WAS_TRUE, CubeStore, View, WriteTx
 from memos.storage.timeline import reinstate, settle, slot_of
@@ -136,6 +138,22 @@ def retract_derived(tx: WriteTx, trace: Memory) -> None:
     _settle(tx, slots)
 
 
+def take_back(tx: WriteTx, evidence: Mapping[str, Collection[str]]) -> int:
+    """Take pieces of evidence (ids of records) from derived memories (by their id): one that has no other is retracted, another
+    loses what only these told of it. Returns how many were retracted.
+    """
+    slots: set[str] = set()
+    count = 0
+    for id, gone in evidence.items():
+        if all(e.dst in gone for e in tx.edges(id, "out", (EdgeType.DERIVED_FROM,))):
+            count += _retract(tx, [id], slots)
+            continue
+        for record in gone:
+            _withdraw(tx, id, record, slots)
+    _settle(tx, slots)
+    return count
+
+
 def undo(tx: WriteTx, id: str) -> list[Memory]:
     """Revert the last change of a memory. What was read meanwhile from a text that is not there any more goes too, and
     the slots it touches are settled again.
@@ -151,11 +169,12 @@ def undo(tx: WriteTx, id: str) -> list[Memory]:
         gone = now.status is Status.RETRACTED and was.status is not Status.RETRACTED
         if now.layer is Layer.TRACE and (now.text != was.text or gone):
             _unread(tx, now, slots, before=tx.now)
-            if not gone and not tx.edges(now.id, "in", (EdgeType.DERIVED_FROM,)):
+            if not gone and not any(not _retells(tx, e) for e in tx.edges(now.id, "in", (EdgeType.DERIVED_FROM,))):
                 tx.mark(now.id, DIGEST)  # what its text was read for was deleted since
     for now in restored:
         if before.get(now.id, now).status is Status.RETRACTED and now.status in WAS_TRUE and _unsupported(tx, now):
             raise Conflict(f"what memory {now.id} was read from is gone or changed since; undo that change first")
+        repoint(tx, now)
     _settle(tx, slots)
     return [tx.get(m.id) or m for m in restored]
 
@@ -175,8 +194,10 @@ def _retract(tx: WriteTx, ids: Iterable[str], slots: set[str]) -> int:
         tx.put(replace(memory, status=Status.RETRACTED, retracted_at=tx.now), "retract")
         count += 1
         _note(slots, memory)
+        if memory.layer is Layer.TRACE:
+            unrelate(tx, (memory.id,))
         for edge in tx.edges(memory.id, "in", _EVIDENCE):
-            if _alone(tx, edge.src):
+            if _alone(tx, edge.src) or _retells(tx, edge):
                 waiting.append(edge.src)
             elif edge.type is EdgeType.DERIVED_FROM:
                 _withdraw(tx, edge.src, memory.id, slots)
@@ -191,12 +212,16 @@ def _unread(tx: WriteTx, trace: Memory, slots: set[str], before: datetime | None
         return before is None or edge.known_from is None or edge.known_from < before
 
     for edge in filter(read, tx.edges(trace.id, "in", (EdgeType.DERIVED_FROM,))):
+        if _retells(tx, edge):  # stale from now on, until it is written anew
+            continue
         others = [e for e in tx.edges(edge.src, "out", (EdgeType.DERIVED_FROM,)) if e.dst != trace.id]
         if others:
             _withdraw(tx, edge.src, trace.id, slots)
         else:
             tx.unlink(edge.src, trace.id, EdgeType.DERIVED_FROM)
             _retract(tx, [edge.src], slots)
+    if before is None:
+        unrelate(tx, (trace.id,))
     for edge in filter(read, tx.edges(trace.id, "out", (EdgeType.MENTIONS,))):
         tx.unlink(trace.id, edge.dst, EdgeType.MENTIONS)
     _reinstate(tx, trace, slots, [e for e in tx.edges(trace.id, "out", (EdgeType.SUPERSEDES,)) if read(e)])
@@ -213,6 +238,12 @@ def _withdraw(tx: WriteTx, id: str, evidence: str, slots: set[str]) -> None:
     if left != fact:
         tx.put(left, "evidence")
         _note(slots, left)
+
+
+def _retells(tx: WriteTx, edge: Edge) -> bool:
+    """Whether the edge leads from a summary, whose words are those of all its evidence: it goes when any of that goes."""
+    found = tx.get(edge.src)
+    return found is not None and found.kind is Kind.SUMMARY
 
 
 def _alone(tx: WriteTx, id: str) -> bool:

@@ -6,7 +6,6 @@ supersede older ones by the time they were *true*, so late-arriving old news nev
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,11 +16,18 @@ from memos.memory.clock import ZONE, written_in
 from memos.memory.ids import new_id
 from memos.memory.model import Edge, EdgeType, Kind, Memory, Status
 from memos.memory.statement import Ending, Mention, Statement
+from memos.organize.contradict import confirms, contested, oppose, resolve
+from memos.organize.entities import AS, aliased, entity_key
+from memos.organize.known import SAID_AS, as_known, own_words, without_note
+from memos.organize.similar import Said, sense_key
+from memos.organize.subjects import resolved
 from memos.storage.ports import WAS_TRUE, WriteTx
-from memos.storage.timeline import first_said, last_said, settle, split
+from memos.storage.timeline import CONTESTED, RIVAL, first_said, last_said, settle, split
 
 _START = datetime(1, 1, 1, tzinfo=UTC)
 _END = datetime(9999, 12, 31, tzinfo=UTC)
+READER = "reader"  # in a body or an edge: which model, with which edition of the prompt, read it
+_GUESSED = ("person", "product", "other")  # types that are often only guessed
 # "I quit last month" is about the job told of last week: what is said to hold was only then told of.
 _RECENT = timedelta(days=62)
 
@@ -35,11 +41,13 @@ class Outcome:
     superseded: int = 0
     late: int = 0
     entities: int = 0
+    contradicted: int = 0
 
 
 def reconcile(tx: WriteTx, trace: Memory, statements: Iterable[Statement], outcome: Outcome) -> None:
     """Bring the statements of one trace into the cube."""
-    for statement in statements:
+    for told in statements:
+        statement = resolved(tx, trace, told)
         before = outcome.superseded
         _bring(tx, trace, statement, outcome)
         changed = outcome.superseded > before
@@ -51,6 +59,9 @@ def reconcile(tx: WriteTx, trace: Memory, statements: Iterable[Statement], outco
 def _bring(tx: WriteTx, trace: Memory, statement: Statement, outcome: Outcome) -> None:
     known = sorted(tx.find_slot(statement.slot, WAS_TRUE), key=last_said)
     same = [m for m in known if m.body.get("key") == statement.key]
+    if not same and (told := as_known(tx, statement, known)) is not statement:
+        _bring(tx, trace, told, outcome)
+        return
     since = statement.valid_from or trace.valid_from or _START
     if statement.ended:
         at = statement.valid_to or since
@@ -142,9 +153,9 @@ def _repeat(
             seen=known.seen + 1,
             body=_rezoned(known, trace) if earlier else known.body,
         ),
-        "evidence",
+        "merge" if SAID_AS in s.body else "evidence",
     )
-    tx.link(Edge(known.id, trace.id, EdgeType.DERIVED_FROM, weight=s.confidence, valid_from=s.valid_from))
+    tx.link(_evidence(known.id, trace, s))
 
 
 def _rezoned(known: Memory, trace: Memory) -> Mapping[str, Any]:
@@ -186,14 +197,23 @@ def _place(
     same value is one fact, ended by what was said next, whenever each of them arrived.
     """
     said = trace.valid_from or _START
+    rivals = [m for m in known if m.body.get(RIVAL) and m.status is Status.ACTIVE]
+    if rivals and _decided(tx, trace, s, [m for m in known if m.status is Status.ACTIVE], outcome):
+        return
     stays = sorted(
-        (m for m in known if not m.body.get("past") and m.body.get("single", True)),
+        (m for m in known if not m.body.get("past") and m.body.get("single", True) and not m.body.get(RIVAL)),
         key=lambda m: (first_said(m), m.valid_to or _END, m.id),
     )
     before = next((m for m in reversed(stays) if first_said(m) <= said), None)
     after = next((m for m in stays if first_said(m) > said), None)
     if before is not None and before.body.get("key") == s.key and (before.valid_to is None or said < before.valid_to):
         _repeat(tx, trace, before, s, outcome)
+        return
+    beside = before if after is None else after if before is None else None
+    if beside is not None and beside.body.get("key") != s.key and contested(beside, s, trace):
+        outcome.contradicted += 1
+        rival = replace(s, body={**s.body, RIVAL: True, CONTESTED: True})
+        oppose(tx, _add(tx, trace, rival, since, outcome), [beside, *rivals])
         return
     if before is not None and last_said(before) > said:
         after = split(tx, before, said)
@@ -208,12 +228,26 @@ def _place(
     if after is not None:
         ends.append(max(since, after.valid_from or since))
     fact = _add(tx, trace, s, since, outcome, min(ends, default=None))
-    if before is not None:
-        _supersede(tx, fact.id, before, since, outcome)
+    for over in (m for m in (before, *rivals) if m is not None):
+        _supersede(tx, fact.id, tx.get(over.id) or over, since, outcome)
     if after is not None:
         outcome.late += 1
     if after is not None or (before is not None and since < (before.valid_from or since)):
         settle(tx, s.slot)  # more than the last value is to be placed
+
+
+def _decided(tx: WriteTx, trace: Memory, s: Statement, current: Sequence[Memory], outcome: Outcome) -> bool:
+    """Whether a statement says what one of several values says that contradict each other: that one has more evidence, and is
+    the right one where this decides.
+    """
+    said = next((m for m in current if m.body.get("key") == s.key), None)
+    if said is None:
+        return False
+    decides = confirms(said, [m for m in current if m.id != said.id], trace)
+    _repeat(tx, trace, said, s, outcome)
+    if decides:
+        outcome.superseded += resolve(tx, said.id, trace.valid_from or _START)
+    return True
 
 
 def _tells_end(m: Memory, s: Statement, said: datetime) -> bool:
@@ -252,18 +286,46 @@ def _add(
             owner=trace.owner,
             session=trace.session,
             slot=s.slot,
-            body={**written_in(trace.body), **s.body, **past, "key": s.key, "value": s.value, "single": s.single},
+            body={
+                **written_in(trace.body),
+                **without_note(s.body),
+                **past,
+                "key": s.key,
+                "value": s.value,
+                "single": s.single,
+            },
         ),
         "derive",
+        key=sense_key(Said.by(s)),
     )
     outcome.added += 1
-    tx.link(Edge(fact.id, trace.id, EdgeType.DERIVED_FROM, weight=s.confidence, valid_from=s.valid_from))
+    tx.link(_evidence(fact.id, trace, s))
     return fact
 
 
-def mention(tx: WriteTx, trace: Memory, found: Mention, outcome: Outcome) -> str:
-    """The entity of this name, created when it is new, linked from the trace that mentions it; returns its id."""
-    key = _entity_key(found.type, found.name)
+def _evidence(id: str, trace: Memory, s: Statement) -> Edge:
+    """The edge from a fact to the trace that says it. Where a model read that there, the edge names it."""
+    by = stamp(s.body.get(READER))
+    return Edge(
+        id, trace.id, EdgeType.DERIVED_FROM, weight=s.confidence, valid_from=s.valid_from, info={**by, **own_words(s)}
+    )
+
+
+def stamp(reader: object) -> Mapping[str, Any]:
+    """What an edge carries of the model that read what it tells; nothing where rules did."""
+    return {READER: reader} if reader else {}
+
+
+def mention(tx: WriteTx, trace: Memory, found: Mention, outcome: Outcome, reader: str | None = None) -> str:
+    """The entity of this name, created when it is new, linked from the trace that mentions it; returns its id. `reader`: the
+    model that found it.
+    """
+    known = aliased(tx, found.name)
+    if known is not None and (found.type == known.body.get("type") or found.type in _GUESSED):
+        by = {AS: found.name} if known.text.casefold() != found.name.casefold() else {}
+        tx.link(Edge(trace.id, known.id, EdgeType.MENTIONS, weight=found.confidence, info={**stamp(reader), **by}))
+        return known.id
+    key = entity_key(found.type, found.name)
     entity = tx.find_key(key) or _by_other_type(tx, found, key)
     if entity is None:
         node = Memory(
@@ -279,13 +341,8 @@ def mention(tx: WriteTx, trace: Memory, found: Mention, outcome: Outcome) -> str
         )
         entity = tx.put(node, "derive", key=key).id
         outcome.entities += 1
-    tx.link(Edge(trace.id, entity, EdgeType.MENTIONS, weight=found.confidence))
+    tx.link(Edge(trace.id, entity, EdgeType.MENTIONS, weight=found.confidence, info=stamp(reader)))
     return entity
-
-
-def _entity_key(type: str, name: str) -> bytes:
-    about = f"entity\x1f{type}\x1f{name.casefold()}"
-    return hashlib.blake2b(about.encode("utf-8", "replace"), digest_size=16).digest()
 
 
 def _by_other_type(tx: WriteTx, found: Mention, key: bytes) -> str | None:
@@ -294,7 +351,7 @@ def _by_other_type(tx: WriteTx, found: Mention, key: bytes) -> str | None:
     """
     others = {"person": ("product", "other"), "product": ("person",), "other": ("person",)}.get(found.type, ())
     for other in others:
-        known = tx.find_key(_entity_key(other, found.name))
+        known = tx.find_key(entity_key(other, found.name))
         entity = tx.get(known) if known is not None else None
         if entity is None or entity.status is not Status.ACTIVE:
             continue

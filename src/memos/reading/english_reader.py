@@ -8,9 +8,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from memos.memory.model import Kind
 from memos.reading import endings, english, possessions, relatives, statements
 from memos.reading.clauses import REPORTED, UNREAL, Sentence, foreign_spans, inside, sentences
-from memos.reading.english_said import Said, Subject
+from memos.reading.english_asides import asides
+from memos.reading.english_clause import Clause, Subject
+from memos.reading.english_events import happened
+from memos.reading.english_said import Said
 from memos.reading.english_verbs import VERBS
 from memos.reading.finding import Finding
 from memos.reading.patterns import FUTURE, PAST, PERFECT, PRESENT, ClauseRule
@@ -43,6 +47,24 @@ _FILLER = re.compile(
     r"|definitely|absolutely|obviously"
     r"|[A-Z][a-z]+(?=[,!])|\d[.)]|[-*•]|for example)[\s,!.:–—-]*)*",
     re.IGNORECASE,
+)
+# Where a clause may begin: after a mark, a dash with space around it, a picture.
+_CUT = re.compile(r".*(?:[,;:—–(…~\u2600-\u27bf\U0001f300-\U0001faff\ufe0f]|\s-\s)", re.DOTALL)
+# A clause that another one leans on.
+_LEANING = re.compile(r".*\b(?:since|after|when|while|where)\s+$", re.DOTALL | re.IGNORECASE)
+# Sentences without their subject: "Lost my keys yesterday", "Been painting a lot".
+_ELIDED = re.compile(
+    r"(?:(?:just|also|only|recently|finally) )*(?:(?P<been>been)|(?P<wait>can['’]?t wait for|looking forward to|(?:so |super )?(?:excited|pumped) (?:for|about))"
+    r"|(?P<try>trying to get|working on)"
+    r"|(?P<past>lost|had|got|met|went|took|made|bought|started|finished|ran into|saw|found|spent|joined|visited|moved|signed up|won|attended"
+    r"|came|flew|drove|watched|wrote|helped|broke|baked|painted|hiked|volunteered|cooked|sold))\b",
+    re.IGNORECASE,
+)
+_ELIDED_LATER = re.compile(r",\s+(?P<v>(?:(?:just|also) )?been (?=[a-z]+ing\b))")
+_SUBJECT_OF = re.compile(r"\b(?:is|are|was|were|has|can|could|will|would|means?|makes?|helps?)\b|['’]s\b")
+_BUSY_SUBJECT = re.compile(r"(?P<v>[A-Z][a-z]+ing (?P<o>[a-z][\w' -]{2,60}?)) (?:has|have) been\b")
+_PAST_THING = re.compile(
+    r"(?P<np>(?:[a-z][\w'’-]* ){1,3}?)(?=(?:was|were|got|broke|arrived|burned|crashed|collapsed|fell|opened|closed|started|won|lost|[a-z]+ed)\b)"
 )
 _CLAUSE_END = re.compile(
     rf"[;!?\n—]|:\s|{FULL_STOP}(?=\s|$)|,? (?:but|because|so|though|although|and (?:I|we|my|our|it|he|she|they|you))\b"
@@ -100,13 +122,19 @@ class _Reader:
         yield from (f for f in endings.died(self.scene, self.start, self.end) if not inside(f.start, self.foreign))
         any_subject = False
         done = self.start
+        if not UNREAL.search(self.text, self.start, self.end):
+            yield from asides(self.scene, self.start, self.end)
+            yield from self._without_subject()
         for match in _SUBJECT.finditer(self.text, self.start, self.end):
             any_subject = True
             if match.start() < done or inside(match.start(), self.foreign):
                 continue
             lead = self._lead(match.start())
             clause_end = self._clause_end(match.end())
-            if lead is None or self._unreal(match.start(), clause_end):
+            unreal = self._unreal(match.start(), clause_end)
+            if lead is None and not unreal and _LEANING.match(self.text, self.start, match.start()):
+                yield from self._leaning(match, clause_end)
+            if lead is None or unreal:
                 yield from relatives.named_relative(self.scene, match, self.end)
                 continue
             for finding in self._clause(match, lead, clause_end):
@@ -120,7 +148,8 @@ class _Reader:
     def _lead(self, at: int) -> int | None:
         """Where the clause of the subject at `at` begins, or None where it is no clause of its own."""
         before = self.text[self.start : at]
-        cut = max(before.rfind(mark) for mark in ",;:—–(") + 1
+        mark = _CUT.match(before)
+        cut = mark.end() if mark else 0
         joined = _CONJUNCTION.match(before)
         if joined is not None:
             cut = max(cut, joined.end())
@@ -173,6 +202,56 @@ class _Reader:
         yield from self.verbs.everything(subject, phrase, lead, clause_end)
         yield from self._second_verbs(subject, phrase, lead, clause_end)
 
+    def _leaning(self, match: re.Match[str], clause_end: int) -> Iterator[Finding]:
+        """What happened, by a clause that begins with "since", "after", "when"."""
+        word = match[0].lower()
+        phrase = parse(self.text, match.end(), self.end) if word in ("i", "we") else None
+        if phrase is not None:
+            subject = Subject(self.scene.subject, self.scene.who, word)
+            yield from self.verbs.in_passing(subject, phrase, match.start(), clause_end)
+
+    def _without_subject(self) -> Iterator[Finding]:
+        """What a sentence says of the speaker that leaves her out: "Lost my keys yesterday"."""
+        spans = [(m.start("v"), True) for m in _ELIDED_LATER.finditer(self.text, self.start, self.end)]
+        first = _ELIDED.search(self.text, self.start, min(self.end, self.start + 60))
+        if first is not None and self._opens(first):
+            spans.append((first.start(), first["been"] is not None))
+        busy = _BUSY_SUBJECT.match(self.text, self.start, self.end)
+        subject = Subject(self.scene.subject, self.scene.who, "i")
+        for at, been in spans:
+            phrase = parse(self.text, at, self.end, elided=been)
+            if phrase is not None and not inside(at, self.foreign):
+                yield from self.verbs.everything(subject, phrase, at, self._clause_end(at))
+        if busy is not None and not re.search(r"\b(?:you|your|for me)\b", busy[0]):
+            said = in_third_person(self.text[slice(*busy.span("v"))])
+            yield self.scene.finding(
+                Kind.FACT,
+                sentence(self.scene.who, f"has been {said[:1].lower()}{said[1:]}"),
+                "doing",
+                busy.span("v"),
+                busy.span(),
+                confidence=0.6,
+            )
+
+    def _opens(self, match: re.Match[str]) -> bool:
+        """Whether the verb of `match` opens the sentence, after fillers; as no part of a longer subject."""
+        before = self.text[self.start : match.start()]
+        if before and not _FILLER.fullmatch(before):
+            return False
+        return match["try"] is None or not _SUBJECT_OF.search(self.text, match.end(), self._clause_end(match.end()))
+
+    def _thing(self, match: re.Match[str], clause_end: int) -> Iterator[Finding]:
+        """What happened to something of the speaker's at a date: "my old school was flooded last week"."""
+        if not self.scene.dates_in(self.start, self.end):
+            return
+        thing = _PAST_THING.match(self.text, match.end() + 1, clause_end)
+        if thing is None:
+            return
+        phrase = parse(self.text, thing.end("np"), self.end)
+        if phrase is not None and not phrase.modal:
+            subject = Subject("", f"{self.scene.who}'s {thing['np'].strip()}", "thing")
+            yield from happened(Clause(self.scene, subject, phrase, self.start, self.end, match.start(), clause_end))
+
     def _second_verbs(self, subject: Subject, first: VerbPhrase, lead: int, clause_end: int) -> Iterator[Finding]:
         """Further verbs of the same subject: "I live in Oslo and work at Acme"."""
         if first.modal or first.negated or first.tense == FUTURE:
@@ -194,7 +273,8 @@ class _Reader:
     def _possessed(self, match: re.Match[str], clause_end: int) -> Iterator[Finding]:
         relative = relatives.relative(self.scene, match, self.end)
         if relative is None:
-            yield from possessions.possessed(self.scene, match, self.end, clause_end)
+            found = [*possessions.possessed(self.scene, match, self.end, clause_end)]
+            yield from found or self._thing(match, clause_end)
             return
         yield from relative.findings
         if relative.at is not None:

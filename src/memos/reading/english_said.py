@@ -7,15 +7,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
-from datetime import datetime, tzinfo
+from datetime import datetime
 
 from memos.memory.model import Kind
-from memos.memory.time import load_zone
 from memos.reading.endings import ends_of, over
+from memos.reading.english_clause import Clause, Subject
+from memos.reading.english_doings import doing, former, habit, not_yet
+from memos.reading.english_events import happened, invited, undated
+from memos.reading.english_plans import awaited, meant, planned
 from memos.reading.english_verbs import VERBS
 from memos.reading.finding import End, Finding
-from memos.reading.patterns import FUTURE, PAST, PERFECT, PRESENT, PROGRESSIVE, VerbRule, words
+from memos.reading.patterns import PAST, PERFECT, PRESENT, VerbRule, words
 from memos.reading.scene import Scene
 from memos.reading.topics import preferred_as
 from memos.reading.value import Place, Value, long_phrase, trimmed
@@ -30,13 +32,6 @@ _ARTICLE = re.compile(r"\b(?:an?|the|my|our|some) (?:[\w-]+ )*$", re.IGNORECASE)
 _THE = re.compile(r"\bthe $", re.IGNORECASE)
 _WITH_ARTICLE = ("device", "job", "product", "place_of_help")
 _UNTIL = re.compile(r"\b(?:until|till|through)\s+(?:the )?(?:\w+ )?$", re.IGNORECASE)
-_APPOINTMENT = re.compile(
-    r"(?:an? |another |my |the |our )?(?:[\w'’-]+ ){0,3}?(?:appointment|meeting|interview|exam|flight"
-    r"|deadline|reservation|date|call|class|party|wedding|surgery"
-    r"|check-?up|performance|show|presentation|trip|race|concert|test|audition|session|workshop|conference"
-    r"|dinner|lunch|recital|game|match)\b",
-    re.IGNORECASE,
-)
 _NO_HABIT = words(
     """
     think thought know feel say said forget imagine remember wonder seem believe get find like love enjoy hate be
@@ -44,45 +39,6 @@ _NO_HABIT = words(
     give do
     """
 )
-_POINTS = re.compile(
-    r"^\w+(?: \w+ing)?(?: to)? (?:it|them|that|him|her|one|those|these|so|well)\b|\b(?:there|here)\b|^\w+$",
-    re.IGNORECASE,
-)
-_SUBORDINATE = re.compile(r"\b(?:after|before|when|while|since|that|who|which)\b", re.IGNORECASE)
-_VAGUE = re.compile(r"^(?:\w+ )?(?:a few|a few more|some|some more|a bit|a lot|more)$", re.IGNORECASE)
-_STATES = (
-    "thinking",
-    "wondering",
-    "hoping",
-    "talking",
-    "looking",
-    "feeling",
-    "being",
-    "getting",
-    "wishing",
-    "trying",
-    "excited",
-    "loving",
-    "enjoying",
-)
-_OPINION_PAST = words(
-    """
-    live lived work worked study studied like liked love loved enjoy enjoyed want wanted need needed think thought
-    feel felt know knew hope hoped hear heard mean meant agree agreed see saw say said tell told talk talked mention
-    mentioned ask asked wonder wondered guess guessed notice noticed realize realized remember remembered use used
-    forget forgot wish wished believe believed miss missed be keep kept hate hated
-    """
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Subject:
-    """Whom a clause is about: how findings name it, and its form: "i" (the speaker), "we" or "kin" (a relative)."""
-
-    key: str
-    who: str
-    form: str
-    shared: bool = True
 
 
 class Said:
@@ -98,16 +54,29 @@ class Said:
             return
         if phrase.modal and not (phrase.modal == "must" and subject.form == "i"):
             return
-        habit = self._habit(subject, phrase, lead, clause_end)
-        if habit is not None:
-            yield habit
+        always = self._habit(subject, phrase, lead, clause_end)
+        if always is not None:
+            yield always
             return
-        yield from self.by_rules(subject, phrase, lead, clause_end)
         own = subject.form in ("i", "we")
-        yield from over(self.scene, subject.key, subject.who, phrase, lead, self.end, clause_end, alone=own)
-        if subject.form in ("i", "we"):
-            yield from self._planned(subject, phrase, lead, clause_end)
-            yield from self._happened(subject, phrase, lead, clause_end)
+        clause = Clause(self.scene, subject, phrase, self.start, self.end, lead, clause_end)
+        found = [
+            *self.by_rules(subject, phrase, lead, clause_end),
+            *over(self.scene, subject.key, subject.who, phrase, lead, self.end, clause_end, alone=own),
+        ]
+        if not own:
+            yield from (*found, *happened(clause), *invited(clause))
+            return
+        found += [*planned(clause), *happened(clause)]
+        yield from found
+        if not found:
+            yield from _weaker(clause)
+
+    def in_passing(self, subject: Subject, phrase: VerbPhrase, lead: int, clause_end: int) -> Iterator[Finding]:
+        """What happened by a clause that another one leans on: "… since I started painting two years ago"."""
+        if not phrase.modal:
+            clause = Clause(self.scene, subject, phrase, lead, self.end, lead, clause_end)
+            yield from [*happened(clause)] or undated(clause)
 
     def by_rules(self, subject: Subject, phrase: VerbPhrase, lead: int, clause_end: int) -> Iterator[Finding]:
         """What the rules of the verb say."""
@@ -295,133 +264,11 @@ class Said:
                 confidence=0.75,
             )
 
-    def _planned(self, subject: Subject, phrase: VerbPhrase, lead: int, clause_end: int) -> Iterator[Finding]:
-        """A commitment: what is going to happen at a date that has not come, or is called a plan."""
-        if phrase.negated or phrase.adverbs & {"never", "usually", "always", "often", "sometimes"}:
-            return
-        start, end = long_phrase(Place(self.text, phrase.at, self.end))
-        mention = next(
-            (m for m in self.scene.dates_in(lead, max(end, clause_end)) if m.to > self.scene.now and not m.recurring),
-            None,
-        )
-        if mention is None:
-            mention = next(
-                (m for m in self.scene.dates_in(self.start, lead) if m.from_ > self.scene.now and not m.recurring), None
-            )
-        ahead = mention is not None and (mention.from_ > self.scene.now or phrase.tense == FUTURE)
-        attribute, confidence = "plan", 0.85
-        if phrase.verb in ("plan", "planning", "intend") and phrase.tense in (PRESENT, PROGRESSIVE):
-            to = re.compile(r"(?:on |to |for )+|(?=(?:an?|our|my|the|another) )").match(self.text, phrase.rest)
-            if to is None:
-                return
-            start, confidence = to.end(), 0.8
-        elif (
-            phrase.verb == "have"
-            and phrase.tense == PRESENT
-            and ahead
-            and _APPOINTMENT.match(self.text, phrase.rest, end)
-        ):
-            start = phrase.rest
-        elif (
-            phrase.verb in ("have", "need") and self.text.startswith("to ", phrase.rest) and phrase.tense == PRESENT
-        ) or phrase.modal == "must":
-            if not ahead:
-                return
-            attribute = "todo"
-            start = phrase.at if phrase.modal else phrase.rest + 3
-        elif not (ahead and (phrase.tense == FUTURE or (phrase.tense == PROGRESSIVE and phrase.verb not in _STATES))):
-            return
-        if (
-            end - start < 4
-            or len(self.text[start:end].split()) > 25
-            or phrase.verb == "be"
-            or self._vague(start, end)
-            or _VAGUE.search(self.text[start:end])
-            or _POINTS.search(self.text[start:end])
-        ):
-            return
-        said = in_third_person(self.text[start:end])
-        yield self.scene.finding(
-            Kind.COMMITMENT,
-            sentence(subject.who, _plan_words(attribute, said, phrase)),
-            attribute,
-            (start, end),
-            (min(lead, mention.start) if mention else lead, max(end, mention.end) if mention else end),
-            confidence=confidence * (1.0 if subject.form == "i" else 0.9),
-            due=(mention.from_, mention.to) if mention is not None else None,
-        )
 
-    def _vague(self, start: int, end: int) -> bool:
-        return (
-            re.match(
-                r"(?:let|tell|talk|see(?! (?:Dr|Mrs?|Ms|my|the|an?|[A-Z]))|be"
-                r"|keep you|check|get back|think|do (?:that|it)|try (?:that|it)|give"
-                r" (?:it|that)|need|miss|love)\b",
-                self.text[start:end],
-            )
-            is not None
-        )
-
-    def _happened(self, subject: Subject, phrase: VerbPhrase, lead: int, clause_end: int) -> Iterator[Finding]:
-        """An event: what the speaker did at a date that is over."""
-        if (
-            phrase.tense != PAST
-            or phrase.negated
-            or phrase.used
-            or phrase.verb in _OPINION_PAST
-            or phrase.adverbs & {"never", "always", "almost"}
-        ):
+def _weaker(clause: Clause) -> Iterator[Finding]:
+    """What a clause says that tells nothing surer: the first of several readings that finds something."""
+    for reading in (awaited, meant, undated, doing, former, habit, not_yet):
+        found = [*reading(clause)]
+        if found:
+            yield from found
             return
-        start, end = long_phrase(Place(self.text, phrase.at, self.end))
-        mention = next((m for m in self.scene.dates_in(phrase.at, max(end, clause_end)) if self._over(m)), None)
-        if mention is None:
-            mention = next((m for m in self.scene.dates_in(self.start, lead) if self._over(m)), None)
-        if (
-            self.text[phrase.at : phrase.rest].strip().endswith("ing")
-            or _POINTS.search(self.text[start:end])
-            or _VAGUE.search(self.text[start:end])
-        ):
-            return
-        if mention is not None and _SUBORDINATE.search(self.text, phrase.rest, max(phrase.rest, mention.start)):
-            return  # the date is that of another clause
-        if mention is None or len(self.text[start:end].split()) < 2 or len(self.text[start:end].split()) > 25:
-            return
-        who = subject.who if subject.form == "i" else f"{subject.who} and others"
-        day = mention.from_.astimezone(self._zone()).strftime("%Y-%m-%d")
-        shown = "" if not mention.relative else f" ({'around ' if mention.precision != 'day' else ''}{day})"
-        yield self.scene.finding(
-            Kind.EVENT,
-            sentence(who, in_third_person(self.text[start:end]) + shown),
-            "event",
-            (start, end),
-            (min(lead, mention.start), max(end, mention.end)),
-            confidence=0.8 * (1.0 if subject.form == "i" else 0.9),
-            valid=(mention.from_, mention.to),
-        )
-
-    def _over(self, mention: DateMention) -> bool:
-        return (
-            mention.from_ < self.scene.now
-            and not mention.recurring
-            and mention.precision not in ("range", "decade")
-            and mention.confidence > 0.5
-        )
-
-    def _zone(self) -> tzinfo:
-        return load_zone(self.scene.message.zone)
-
-
-def _plan_words(attribute: str, said: str, phrase: VerbPhrase) -> str:
-    if attribute == "todo":
-        return f"needs to {said}"
-    if phrase.verb == "have" and phrase.tense == PRESENT:
-        return f"has {said}" if not said.startswith("have ") else f"plans to {said}"
-    if phrase.verb in ("plan", "planning", "intend"):
-        return (
-            f"plans {said}"
-            if said.split()[0].endswith("ing") or said.split()[0] in ("a", "an", "the", "their", "another")
-            else f"plans to {said}"
-            if not said.startswith("to ")
-            else f"plans {said}"
-        )
-    return f"is {said}" if phrase.tense == PROGRESSIVE else f"will {said}"

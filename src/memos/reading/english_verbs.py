@@ -32,6 +32,29 @@ _ANY = frozenset({PRESENT, PROGRESSIVE, PERFECT, PAST})
 _HISTORY = frozenset({PAST, PERFECT})
 _P = frozenset({PRESENT})
 _LIKE = (VerbRule(_lead(r""), "liked", "likes", "like {v}", Kind.PREFERENCE, tenses=_P, opposite="dislikes", we=False),)
+_HAVE_LOVED = VerbRule(
+    _lead(r""),
+    "liked",
+    "likes",
+    "like {v}",
+    Kind.PREFERENCE,
+    tenses=frozenset({PERFECT}),
+    confidence=0.75,
+    historic=True,
+)
+# "I loved “The Sea Wolf”" tells of a liking: a work is not over like a stay.
+_WORK = VerbRule(
+    _lead(
+        r"(?:(?:reading|watching|seeing|playing|the (?:book|film|movie|novel|song|show|series|game)) )?[\"“](?=[A-Z])"
+    ),
+    "liked",
+    "likes",
+    "like {v}",
+    Kind.PREFERENCE,
+    tenses=frozenset({PAST}),
+    confidence=0.75,
+    historic=True,
+)
 _DISLIKE = (VerbRule(_lead(r""), "liked", "dislikes", "dislike {v}", Kind.PREFERENCE, tenses=_P, polarity="-"),)
 _AT = r"(?:(?:full[- ]time|part[- ]time|remotely|currently|now|right now|from home|on \w+) )*"
 _AS = r"(?:as (?:an? |the )?[\w /-]{2,40}? )?"
@@ -385,6 +408,28 @@ VERBS: Mapping[str, tuple[VerbRule, ...]] = {
         ),
     ),
     "have": (
+        VerbRule(
+            _lead(r"(?:always )?(?:an?|this|such a) (?:\w+ ){0,2}(?:love|passion|fondness|soft spot|weakness) for "),
+            "liked",
+            "likes",
+            "like {v}",
+            Kind.PREFERENCE,
+            tenses=frozenset({PRESENT, PERFECT}),
+            historic=True,
+        ),
+        VerbRule(
+            _lead(
+                r"(?=(?:lots of|a lot of|tons of|loads of|plenty of|many|a (?:huge |big |large |small |nice )?collection of)"
+                r" (?:[\w'’]+ ){0,2}?(?:books|records|plants|comics|games|stamps|coins|vinyls?|films|movies|figurines|paintings"
+                r"|dolls|cameras|guitars|instruments|toys|shoes)\b)"
+            ),
+            "thing",
+            "owns",
+            "have {v}",
+            tenses=_P,
+            we=True,
+            confidence=0.75,
+        ),
         VerbRule(_lead(_PET_NAMES), "names", "pet", "have a pet named {v}", Kind.PROFILE, tenses=_ANY, we=True),
         VerbRule(
             _lead(
@@ -617,8 +662,8 @@ VERBS: Mapping[str, tuple[VerbRule, ...]] = {
         ),
     ),
     "like": _LIKE,
-    "love": _LIKE,
-    "enjoy": _LIKE,
+    "love": (*_LIKE, _HAVE_LOVED, _WORK),
+    "enjoy": (*_LIKE, _HAVE_LOVED, _WORK),
     "adore": _LIKE,
     "hate": _DISLIKE,
     "dislike": _DISLIKE,
@@ -681,6 +726,18 @@ VERBS: Mapping[str, tuple[VerbRule, ...]] = {
         ),
     ),
     "be": (
+        VerbRule(
+            _lead(r"(?:only |just |once )*to (?:the )?"),
+            "place",
+            "visited",
+            "visit {v}",
+            tenses=frozenset({PERFECT}),
+            confidence=0.85,
+            historic=True,
+            sure_past=True,
+            starts=True,
+            we=True,
+        ),
         VerbRule(
             _lead(_GONE),
             "organisation",

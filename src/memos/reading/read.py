@@ -7,8 +7,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from memos.memory.model import Kind, Memory
-from memos.memory.statement import Correction, Ending, Mention, Reading, Statement
+from memos.memory.statement import Correction, Ending, Mention, Reading, Relation, Statement
+from memos.reading.also_called import other_names
 from memos.reading.finding import Finding
+from memos.reading.in_passing import corrected_in_passing
 from memos.reading.rules import read_message
 from memos.reading.traces import said_before, source_of, to_message
 
@@ -20,10 +22,22 @@ def read_trace(trace: Memory, previous: Sequence[Memory] = ()) -> Reading:
     if trace.kind in (Kind.DOCUMENT, Kind.CHUNK):
         return Reading()
     before = said_before(trace) or [to_message(p) for p in previous]
-    findings = read_message(to_message(trace), user=_as_name(trace.owner), previous=before)
-    statements = tuple(_statement(f, trace) for f in findings if f.kind is not Kind.ENTITY and not _says_nothing(f))
+    findings = read_message(to_message(trace), user=as_name(trace.owner), previous=before)
+    statements = tuple(statement_of(f, trace) for f in findings if f.kind is not Kind.ENTITY and not _says_nothing(f))
     names = {(m.name, m.type): m for f in findings for m in _mentions(f)}
-    return Reading(statements, tuple(names.values()), _corrections(trace) if "corrects" in trace.body else ())
+    relations = tuple(_same(trace)) if findings and trace.role == "user" else ()
+    if "corrects" in trace.body:
+        corrections, answer = _corrections(trace), ""
+    else:
+        corrections, answer = corrected_in_passing(to_message(trace), before)
+    return Reading(statements, tuple(names.values()), corrections, relations, answer)
+
+
+def _same(trace: Memory) -> Iterator[Relation]:
+    """Whom a message says to have two names."""
+    for other in other_names(trace.text):
+        if other.of is not None:
+            yield Relation(Mention(other.of, "person", 0.9), "also known as", Mention(other.name, "person", 0.9), 0.9)
 
 
 def _corrections(trace: Memory) -> tuple[Correction, ...]:
@@ -39,11 +53,17 @@ _NO_NAMES = frozenset(
 )
 
 
-def _as_name(owner: str | None) -> str | None:
+def as_name(owner: str | None) -> str | None:
     """The user's id where it reads like a name ("alice"), else None: "The user lives in Oslo", never "8812 lives in Oslo"."""
     if owner is None or not _NAME.fullmatch(owner) or owner.casefold() in _NO_NAMES:
         return None
     return owner
+
+
+def speaker_of(trace: Memory) -> str:
+    """Whom the facts of a record are about, as the rules call her: the speaker by name, else "user"."""
+    named = trace.speaker if trace.speaker != trace.role else None
+    return named or as_name(trace.owner) or "user"
 
 
 def _says_nothing(found: Finding) -> bool:
@@ -51,7 +71,8 @@ def _says_nothing(found: Finding) -> bool:
     return found.attribute == "name" and found.value.casefold() == found.subject.casefold()
 
 
-def _statement(found: Finding, trace: Memory) -> Statement:
+def statement_of(found: Finding, trace: Memory) -> Statement:
+    """The statement that a finding in a trace makes, in the terms the cube keeps."""
     body: dict[str, Any] = {"subject": found.subject, "attribute": found.attribute, "said_by": trace.speaker}
     if found.due is not None:
         body["due"] = [found.due[0].isoformat(), found.due[1].isoformat()]

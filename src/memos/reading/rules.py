@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from memos.memory.message import Message
 from memos.memory.model import Kind
+from memos.reading.also_called import other_names
 from memos.reading.answers import read_answer
 from memos.reading.chinese_reader import read_chinese
 from memos.reading.english_reader import read_english, read_statements
@@ -18,6 +20,7 @@ from memos.reading.finding import Finding
 from memos.reading.hygiene import strip_injected, why_not
 from memos.reading.scene import Scene
 from memos.reading.sense import makes_sense
+from memos.text.names import Name, NameType
 
 _HAN = re.compile("[\u4e00-\u9fff]")
 _LATIN = re.compile("[A-Za-z]")
@@ -43,6 +46,8 @@ def read_message(message: Message, *, user: str | None = None, previous: Sequenc
         found += read_chinese(scene, own=own)
     if _LATIN.search(text):
         found += read_english(scene) if own else read_statements(scene)
+    if own:
+        found = [*_called(scene, found), *found]
     if own and previous:
         found += read_answer(scene, previous[-1])
     return _distinct([*found, *_named(scene)])
@@ -57,7 +62,7 @@ def _role_name(role: str, chinese: bool) -> str:
 def _named(scene: Scene) -> Iterable[Finding]:
     """The names of a message as entities."""
     for name in scene.names:
-        if name.confidence >= _MENTION_CONFIDENCE:
+        if name.confidence >= _MENTION_CONFIDENCE and not name.text.startswith("我"):
             yield Finding(
                 kind=Kind.ENTITY,
                 text=name.text,
@@ -70,6 +75,21 @@ def _named(scene: Scene) -> Iterable[Finding]:
                 mentions=(name,),
                 said_by=scene.message.role,
             )
+
+
+def _called(scene: Scene, found: list[Finding]) -> Iterable[Finding]:
+    """What the speaker is called beside her name; it takes the place of the request to call her so (`found` is rid of it)."""
+    for other in other_names(scene.text):
+        if other.of is not None:
+            continue
+        span = (other.start, other.end)
+        found[:] = [f for f in found if not (f.attribute == "always" and f.start <= other.start and other.end <= f.end)]
+        han = _HAN.search(scene.who) is not None
+        text = f"{scene.who}叫{other.name}。" if han else f"{scene.who} is called {other.name}."
+        name = Name(other.name, other.start, other.end, NameType.PERSON, 0.9)
+        yield replace(
+            scene.finding(Kind.PROFILE, text, "nickname", span, span, single=True, confidence=0.9), mentions=(name,)
+        )
 
 
 def _distinct(found: Iterable[Finding]) -> tuple[Finding, ...]:

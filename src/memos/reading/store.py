@@ -7,12 +7,17 @@ from collections.abc import Sequence
 from memos.memory.model import Memory, Status
 from memos.reading.traces import Record
 from memos.results import Added
-from memos.storage.ports import DIGEST, WriteTx
+from memos.storage.ports import DIGEST, READ, WriteTx
 
 
-def store_records(tx: WriteTx, records: Sequence[Record], *, derive: bool, named: bool) -> list[Added]:
-    """Store each record once. `derive`: mark the new ones to be read. `named`: the caller gave an idempotency key."""
+def store_records(
+    tx: WriteTx, records: Sequence[Record], *, derive: bool, named: bool, fine: bool = False
+) -> list[Added]:
+    """Store each record once. `derive`: mark the new ones to be read, and (`fine`) to be read by a model after that. `named`: the
+    caller gave an idempotency key.
+    """
     out = []
+    tasks = (DIGEST, READ) if derive and fine else (DIGEST,) if derive else ()
     for record in records:
         known = tx.find_key(record.key) if record.key is not None else None
         if known is not None:
@@ -21,9 +26,7 @@ def store_records(tx: WriteTx, records: Sequence[Record], *, derive: bool, named
             if not _said_anew(memory, record, named):
                 out.append(Added(known, memory.text, False, tx.touch(known)))
                 continue
-        memory = tx.put(record.memory, "add", terms=record.terms, key=record.key)
-        if derive:
-            tx.mark(memory.id, DIGEST)
+        memory = tx.put_new(record.memory, terms=record.terms, key=record.key, tasks=tasks)
         out.append(Added(memory.id, memory.text, True, 1))
     return out
 

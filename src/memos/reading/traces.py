@@ -67,9 +67,9 @@ def to_records(
         parts = [(0, len(message.text))] if len(message.text) <= WHOLE_CHARS else passages(message.text, PART_CHARS)
         first_id: str | None = None
         for number, (start, end) in enumerate(parts):
-            memory = _memory(message, start, end, number, len(parts), first_id, session, owner, tags, info)
+            about = _about(context if not out else (), corrects)
+            memory = _memory(message, start, end, number, len(parts), first_id, session, owner, tags, info, about)
             first_id = first_id or memory.id
-            memory = replace(memory, body={**memory.body, **_about(context if not out else (), corrects)} or EMPTY)
             memory = with_injected(memory, [(max(a, start) - start, min(b, end) - start) for a, b in injected])
             terms = term_row(memory)
             key = _key(message, memory, number, len(terms.text), position, idempotency_key, retry_key)
@@ -107,6 +107,7 @@ def _memory(
     owner: str,
     tags: Sequence[str],
     info: Mapping[str, Any],
+    about: Mapping[str, Any],
 ) -> Memory:
     origin = ORIGIN_OF.get(message.role, Origin.AGENT)
     body: dict[str, Any] = {}
@@ -125,6 +126,7 @@ def _memory(
         body["media"] = [
             {"type": p.type.value, "uri": p.uri, "name": p.name, "media_type": p.media_type} for p in media
         ]
+    body |= about
     return Memory(
         id=new_id(),
         kind=Kind.TRACE,

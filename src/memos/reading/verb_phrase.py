@@ -75,9 +75,14 @@ class VerbPhrase:
     adverbs: frozenset[str] = field(default_factory=frozenset)
 
 
-def parse(text: str, at: int, end: int) -> VerbPhrase | None:
-    """The verb phrase that begins at `at` (right after the subject), or None where there is none."""
-    return _Parser(text, end).run(at)
+def parse(text: str, at: int, end: int, *, elided: bool = False) -> VerbPhrase | None:
+    """The verb phrase that begins at `at` (right after the subject), or None where there is none.
+
+    `elided`: subject and auxiliary were left out ("Been painting a lot").
+    """
+    parser = _Parser(text, end)
+    parser.perfect = elided
+    return parser.run(at)
 
 
 class _Parser:

@@ -7,12 +7,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from memos.memory.hit import Hit
+from memos.memory.hit import Contradiction, Hit
 from memos.memory.model import EdgeType, Kind, Layer, Memory, Status
+from memos.memory.upkeep import versions_of
 from memos.recall.ask import Ask, Trace
 from memos.recall.rank import Ranking
 from memos.recall.recipe import Recipe
 from memos.storage.ports import ANY_STATUS, CubeStore, Pool, View
+from memos.storage.timeline import CONTESTED
 
 _TOLD = (Kind.FACT, Kind.PROFILE, Kind.PREFERENCE, Kind.COMMITMENT)  # what a record can be the evidence of
 _SHORT = 12  # characters up to which equal words are not taken for a repetition
@@ -103,7 +105,7 @@ class Collector:
         self.hits.append(Hit(memory, score, place + 1, cube, memory.text, self._why(i), stale=stale))
 
     def _evidence(self, memory: Memory) -> tuple[str, ...]:
-        if not self._ask.merge_facts or memory.layer is not Layer.DERIVED:
+        if not self._ask.merge_facts or memory.layer is not Layer.DERIVED or memory.kind is Kind.SUMMARY:
             return ()
         return tuple(s.memory_id for s in memory.sources if s.memory_id)
 
@@ -154,20 +156,41 @@ async def with_facts(hits: list[Hit], cubes: Mapping[str, CubeStore], view: View
     return out
 
 
+async def with_contradictions(hits: list[Hit], cubes: Mapping[str, CubeStore], view: View) -> list[Hit]:
+    """Give each hit what contradicts it, or one of its facts, and is visible too. Costs nothing where nothing is contested."""
+    disputed = {(h.cube, m.id): m for h in hits for m in (h.memory, *h.facts) if m.body.get(CONTESTED)}
+    if not disputed:
+        return hits
+    against: dict[tuple[str, str], list[Contradiction]] = {}
+    for name in {cube for cube, _ in disputed}:
+        store, ids = cubes[name], [id for cube, id in disputed if cube == name]
+        edge_view = View(known_at=view.known_at)
+        links = await store.neighbors(ids, types=(EdgeType.CONTRADICTS,), direction="both", view=edge_view)
+        ends = {end for link in links for end in (link.edge.src, link.edge.dst)}
+        there = {m.id: m for m in await store.get(sorted(ends), view)}
+        for link in links:
+            for of, by in ((link.edge.src, link.edge.dst), (link.edge.dst, link.edge.src)):
+                if (name, of) in disputed and by in there:
+                    against.setdefault((name, of), []).append(Contradiction(of, by, there[by].text))
+    out = []
+    for hit in hits:
+        found = [c for m in (hit.memory, *hit.facts) for c in against.get((hit.cube, m.id), ())]
+        out.append(replace(hit, contradicts=tuple(dict.fromkeys(found))) if found else hit)
+    return out
+
+
 async def by_evidence(hits: list[Hit], cubes: Mapping[str, CubeStore], view: View) -> list[Hit]:
     """Show a derived memory by the raw record it rests on, where that is visible; several from one record are one hit."""
     shown = {(h.cube, h.id) for h in hits}
-    wanted = {
-        (h.cube, h.memory.sources[-1].memory_id) for h in hits if h.memory.layer is Layer.DERIVED and h.memory.sources
-    }
+    wanted = {(h.cube, source) for h in hits if (source := _record_of(h.memory)) is not None}
     found: dict[tuple[str, str], Memory] = {}
     for name, store in cubes.items():
-        ids = [i for cube, i in wanted if cube == name and i is not None and (cube, i) not in shown]
+        ids = [i for cube, i in wanted if cube == name and (cube, i) not in shown]
         found |= {(name, m.id): m for m in (await store.get(ids, view) if ids else [])}
     out: list[Hit] = []
     at: dict[tuple[str, str], int] = {}
     for hit in hits:
-        source = hit.memory.sources[-1].memory_id if hit.memory.layer is Layer.DERIVED and hit.memory.sources else None
+        source = _record_of(hit.memory)
         record = found.get((hit.cube, source)) if source is not None else None
         if record is None:
             out.append(hit)
@@ -176,6 +199,25 @@ async def by_evidence(hits: list[Hit], cubes: Mapping[str, CubeStore], view: Vie
         else:
             at[hit.cube, record.id] = len(out)
             out.append(replace(hit, memory=record, text=record.text, via=(*hit.via, hit.id), stale=False))
+    return out
+
+
+def _record_of(memory: Memory) -> str | None:
+    """The raw record that a derived memory is shown by; None for one that retells many."""
+    if memory.layer is not Layer.DERIVED or memory.kind is Kind.SUMMARY or not memory.sources:
+        return None
+    return memory.sources[-1].memory_id
+
+
+async def with_freshness(hits: list[Hit], cubes: Mapping[str, CubeStore]) -> list[Hit]:
+    """A summary whose evidence was changed or taken back since it was written is stale."""
+    out = []
+    for hit in hits:
+        if hit.memory.kind is Kind.SUMMARY and not hit.stale:
+            written = versions_of(hit.memory)
+            now = {m.id: m.version for m in await cubes[hit.cube].get([*written])}
+            hit = replace(hit, stale=now != written)
+        out.append(hit)
     return out
 
 

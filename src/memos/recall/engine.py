@@ -24,7 +24,15 @@ from memos.models.embed import Embedder, LocalEmbedder
 from memos.models.rerank import Reranker
 from memos.recall import pack as packing
 from memos.recall.ask import Ask, Trace
-from memos.recall.collect import Candidates, Collector, by_evidence, current_first, with_facts
+from memos.recall.collect import (
+    Candidates,
+    Collector,
+    by_evidence,
+    current_first,
+    with_contradictions,
+    with_facts,
+    with_freshness,
+)
 from memos.recall.rank import Ranking, rank
 from memos.recall.understand import Question, understand
 from memos.storage.ports import CubeStore, Outline, Pool, Probe
@@ -140,7 +148,8 @@ class Recall:
                 speakers[name] = speakers.get(name, 0) + count
         times = [t for o in outlines for t in (o.first, o.last) if t is not None]
         years = range(max(min(times).year, max(times).year - 20), max(times).year + 1) if times else None
-        return understand(query, speakers, now=ask.now or utcnow(), zone=ask.zone, years=years)
+        aliases = [names for o in outlines for names in o.aliases]
+        return understand(query, speakers, now=ask.now or utcnow(), zone=ask.zone, years=years, aliases=aliases)
 
     async def _warm(self) -> None:
         """Load a local model while the first cube's index loads, so that the first answer waits for only one of them."""
@@ -220,6 +229,8 @@ class Recall:
                 hits = await by_evidence(hits, found.cubes, ask.view)
             hits = await with_facts(hits, found.cubes, ask.view)
             hits = (await current_first(hits, found.cubes, ask.view))[: ask.limit]
+        hits = await with_contradictions(hits, found.cubes, ask.view)
+        hits = await with_freshness(hits, found.cubes)
         hits = [replace(h, rank=i + 1) for i, h in enumerate(hits)]
         terms = frozenset(question.terms)
         return [packing.with_passage(h, terms) for h in hits]
@@ -296,6 +307,7 @@ def _finish(
     if kept and not context:
         reasons = [*reasons, f"no hit fits into max_tokens={ask.max_tokens}"]
     facts = tuple({f.id: f for h in kept for f in h.facts}.values())
+    contradicts = tuple(dict.fromkeys(c for h in kept for c in h.contradicts))
     return SearchResult(
         query=ask.query,
         hits=kept,
@@ -308,6 +320,7 @@ def _finish(
         best_score=best,
         threshold=ask.threshold,
         weak=best < ask.recipe.weak,
+        contradicts=contradicts,
     )
 
 

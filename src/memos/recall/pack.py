@@ -21,7 +21,21 @@ OPEN, CLOSE = "<memos-context>", "</memos-context>"
 WHOLE = 280  # characters up to which a memory is shown whole; longer ones are shown by their best passage
 FACTS_OF = 3  # hits whose facts are all shown; of the others only facts that were found themselves
 PASSAGE = 240  # characters of such a passage
-_TAG = re.compile(r"</?\s*memos-context[^>]*>?|</?\s*(?:memories|memory|system|facts)\b[^>]*>?", re.IGNORECASE)
+# What could be taken for structure: our own tags, those by which prompts mark who speaks, and the marks of chat templates.
+_TAG = re.compile(
+    r"[<＜﹤]\s*[/／]?\s*(?:memos-context[^<>＞﹥]*|(?:memor(?:y|ies)|facts|system|developer|assistant|user|human|instructions?"
+    r"|tools?|tool[_-](?:call|calls|result|results|response|use)|function[_-](?:call|calls|results?)"
+    r"|(?:start|end)_of_turn|bos|eos|s)\b[^<>＞﹥]*)[>＞﹥]?"
+    r"|<[|｜][^<>]{0,80}[|｜]>|<<\s*/?\s*SYS\s*>>|\[\s*/?\s*INST\s*\]",
+    re.IGNORECASE,
+)
+_DEFUSED = str.maketrans("<>＜＞﹤﹥[]", "‹›‹›‹›‹›")
+# Never seen by a reader, but by a model: direction marks, zero widths, tag characters, controls. Joiners stay where scripts and
+# emoji need them.
+_UNSEEN = re.compile(
+    "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
+    "\U000e0000-\U000e00ff]|(?<=[!-~])[\u034f\u200c\u200d\ufe00-\ufe0f]+(?=[!-~])"
+)
 
 
 def tokens(text: str) -> int:
@@ -44,23 +58,43 @@ class _Block:
         return "\n".join([*parts, CLOSE])
 
 
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """A context block (empty when nothing fits), and the hits that stand in it, best first."""
+
+    text: str
+    hits: tuple[Hit, ...] = ()
+
+
 def pack(hits: Sequence[Hit], max_tokens: int | None, zone: tzinfo) -> str:
     """The context block of as many hits as fit, best first; empty when not even one does."""
-    block, shown = _Block(), set[str]()
+    return pack_shown(hits, max_tokens, zone).text
+
+
+def pack_shown(hits: Sequence[Hit], max_tokens: int | None, zone: tzinfo, *, marked: bool = False) -> Packed:
+    """The same, with which hits are in it. `marked`: each line begins with the mark of its hit, for answers that cite."""
+    block, shown, kept = _Block(), set[str](), list[Hit]()
     for hit in hits:
         trial = replace_block(block)
+        own = f"{mark(len(kept) + 1, hit)} " if marked else ""
         for fact in hit.facts:
             if fact.id not in shown and (hit.rank <= FACTS_OF or fact.id in hit.via):
-                trial.facts.append(f"- {_fact_line(fact, zone)}")
+                trial.facts.append(f"- {own}{_fact_line(fact, hit, zone)}")
         if LAYER_OF[hit.memory.kind] is Layer.DERIVED and not hit.stale:
-            trial.facts.append(f"- {_fact_line(hit.memory, zone)}")
+            trial.facts.append(f"- {own}{_fact_line(hit.memory, hit, zone)}")
         else:
-            trial.lines.append((hit.memory.happened_at, hit.rank, line(hit, zone)))
+            trial.lines.append((hit.memory.happened_at, hit.rank, own + line(hit, zone)))
         if max_tokens is not None and tokens(trial.render()) > max_tokens:
             continue
         block = trial
         shown |= {f.id for f in hit.facts} | {hit.memory.id}
-    return block.render() if block.facts or block.lines else ""
+        kept.append(hit)
+    return Packed(block.render(), tuple(kept)) if kept else Packed("")
+
+
+def mark(number: int, hit: Hit) -> str:
+    """What cites a hit: its number in the block, and the last eight digits of its id (the first are the same for a minute)."""
+    return f"[{number}:{hit.memory.id[-8:]}]"
 
 
 def replace_block(block: _Block) -> _Block:
@@ -71,23 +105,28 @@ def replace_block(block: _Block) -> _Block:
 def line(hit: Hit, zone: tzinfo) -> str:
     """One memory as one line: date, speaker, what was said; stale ones are marked."""
     when = shown_time(hit.memory, zone)
-    stamp = f"{when} " if when else ""
+    stamp = f"{when} " if when else "" if hit.memory.speaker else "- "  # a line never begins with what was stored
     who = f"{escape(hit.memory.speaker)}: " if hit.memory.speaker else ""
     mark = "[outdated] " if hit.stale else ""
     no_longer = (
         "" if hit.stale or not hit.outdated else f" [no longer: {escape(' '.join(f.text for f in hit.outdated))}]"
     )
-    return f"{stamp}{mark}{who}{escape(own_words(hit.text, hit.memory.speaker))}{no_longer}"
+    injected = hit.memory.body.get("injected", ()) if hit.text == hit.memory.text else ()
+    return f"{stamp}{mark}{who}{escape(own_words(hit.text, hit.memory.speaker, injected))}{no_longer}"
 
 
-def _fact_line(fact: Memory, zone: tzinfo) -> str:
+def _fact_line(fact: Memory, hit: Hit, zone: tzinfo) -> str:
     since = shown_since(fact, zone)
-    return f"{escape(fact.text)} (since {since})" if since else escape(fact.text)
+    against = " ".join(c.text for c in hit.contradicts if c.of == fact.id)
+    disputed = f" [contradicted by: {escape(against)}]" if against else ""
+    return f"{escape(fact.text)} (since {since}){disputed}" if since else f"{escape(fact.text)}{disputed}"
 
 
 def escape(text: str) -> str:
-    """Stored text as data: block tags are defused and line breaks folded, so that it cannot act as structure."""
-    return " ".join(_TAG.sub(lambda m: m[0].replace("<", "‹").replace(">", "›"), text).split())
+    """Stored text as data: tags are defused, line breaks folded and unseen characters taken out, so that it cannot act as
+    structure.
+    """
+    return " ".join(_TAG.sub(lambda m: m[0].translate(_DEFUSED), _UNSEEN.sub("", text)).split())
 
 
 def best_passage(memory: Memory, terms: Collection[str], budget: int = PASSAGE) -> Passage | None:

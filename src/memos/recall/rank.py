@@ -63,7 +63,7 @@ def _features(pools: Sequence[Pool], question: Question) -> dict[str, F32]:
         "dense_window": _above_mean(pools, "dense_window", lexical),
     }
     features["embedded"] = (column("dense") != 0).astype(np.float32)
-    for name in ("speaker", "date", "exact", "question", "time_word", "name", "length"):
+    for name in ("speaker", "date", "exact", "worth", "question", "time_word", "name", "length"):
         features[name] = column(name)
     features["name_asked"] = features["name"] * np.float32(question.asks_name)
     features["recent"] = _recency(pools, lexical) * np.float32(question.asks_now)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
@@ -57,11 +57,18 @@ class Question:
 
 
 def understand(
-    text: str, speakers: Mapping[str, int], *, now: datetime, zone: str = "UTC", years: range | None = None
+    text: str,
+    speakers: Mapping[str, int],
+    *,
+    now: datetime,
+    zone: str = "UTC",
+    years: range | None = None,
+    aliases: Sequence[tuple[str, ...]] = (),
 ) -> Question:
     """Read a question. `speakers`: everybody who speaks in the cubes searched; `now`: what "last week" is relative to;
-    `years`: the years the cubes cover, tried for dates that name none."""
-    named = _people_named(text, speakers)
+    `years`: the years the cubes cover, tried for dates that name none; `aliases`: names of one and the same, a tuple for each."""
+    meant = _meant_too(text, aliases) if aliases else ()
+    named = _people_named(text, speakers, meant)
     dates = find_dates(text[:DATED_CHARS], now=now, zone=zone)[:MOST_DATES]
     meaning = _without(text, [(a, b) for a, b, _ in named])
     absolute = [(d.start, d.end) for d in dates if not d.relative]
@@ -72,6 +79,9 @@ def understand(
     terms = dict.fromkeys(content or analyze(text, query=True).terms, 1.0)
     for start, end in absolute:  # a date is mostly when something was said, seldom what was said
         terms |= {t: DATE_WORDS for t in analyze(text[start:end], query=True).content_terms() if t not in terms}
+    for _, others in meant:
+        for other in others:
+            terms |= {t: OTHER_NAME for t in analyze(other, query=True).content_terms() if t not in terms}
     return Question(
         text=text,
         meaning=_core(meaning or text),
@@ -85,6 +95,7 @@ def understand(
 
 
 DATE_WORDS = 0.3  # weight of the words of a date beside the other words
+OTHER_NAME = 0.8  # weight of another name of somebody who is named in the question
 DATED_CHARS, MOST_DATES = 1_000, 8  # where dates are looked for in a question, and how many count
 MEANING_CHARS = 400  # of a question that are embedded; the words of all of it are searched
 
@@ -109,9 +120,27 @@ _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]+")
 _POSSESSIVE = re.compile(r"['’]s\b")
 
 
-def _people_named(text: str, speakers: Mapping[str, int]) -> list[tuple[int, int, tuple[str, ...]]]:
+Meant = tuple[str, tuple[str, ...]]
+
+
+def _meant_too(text: str, aliases: Sequence[tuple[str, ...]]) -> tuple[Meant, ...]:
+    """For each name in the text that somebody has beside others: the name, and the others."""
+    low, out = text.casefold(), list[Meant]()
+    for names in aliases:
+        for name in sorted((n for n in names if n.casefold() not in ROLES), key=len, reverse=True):
+            edge = r"(?<![^\W_])" if name.isascii() else ""
+            end = r"(?![^\W_])" if name.isascii() else ""
+            if name.casefold() in low and re.search(f"{edge}{re.escape(name.casefold())}{end}", low):
+                out.append((name, tuple(n for n in names if n != name)))
+                break
+    return tuple(out)
+
+
+def _people_named(
+    text: str, speakers: Mapping[str, int], meant: Sequence[Meant] = ()
+) -> list[tuple[int, int, tuple[str, ...]]]:
     """(start, end, speakers) of the speakers' names in the text, in order; looked up, so any number of people will
-    do.
+    do. `meant`: names by which one of the speakers is known too.
     """
     people: dict[str, list[str]] = {}
     for name in speakers:
@@ -120,6 +149,10 @@ def _people_named(text: str, speakers: Mapping[str, int]) -> list[tuple[int, int
             for form in {low, low.split()[0]}:
                 if len(form) > 1:
                     people.setdefault(form, []).append(name)
+    for name, others in meant:
+        known = [s for o in others for s in (*people.get(o.casefold(), ()), *((o,) if o in speakers else ()))]
+        if known and len(name) > 1:
+            people.setdefault(name.casefold(), []).extend(dict.fromkeys(known))
     if not people:
         return []
     words = [(m.start(), m.end()) for m in _WORD.finditer(text)]

@@ -23,6 +23,12 @@ class NotNow(MemosError):
         self.retry_after = retry_after
 
 
+class GaveUp(MemosError):
+    """What a task is for was tried as often as makes sense. It rests, and is told as failed, until somebody asks for it again."""
+
+    code = "gave_up"
+
+
 @dataclass(frozen=True, slots=True)
 class Job:
     """Tasks of one kind and lane, in order. `progress(id, share)` tells how far one is, 0 to 1."""

@@ -56,7 +56,10 @@ async def logged(job: Job, handler: Handler) -> Done:
         log.warning("task_attempt_failed", kind=job.kind, tasks=len(job.tasks), error=named(e), seconds=_since(begun))
         raise
     for id, error in done.failed.items():
-        log.warning("task_attempt_failed", kind=job.kind, task=id, error=named(error))
+        if isinstance(error, NotNow):
+            log.info("task_put_off", kind=job.kind, tasks=1, seconds=round(error.retry_after, 1))
+        else:
+            log.warning("task_attempt_failed", kind=job.kind, task=id, error=named(error))
     return done
 
 
@@ -75,7 +78,8 @@ class TaskMetrics:
         failed = tasks = len(job.tasks)
         try:
             result = await handler(job)
-            failed = len(result.failed)
+            put_off = sum(isinstance(error, NotNow) for error in result.failed.values())
+            failed, tasks = len(result.failed) - put_off, tasks - put_off
             return result
         except NotNow:  # no attempt was made
             failed = tasks = 0

@@ -76,9 +76,9 @@ class Tasks:
                 return
             await asyncio.sleep(pause)
 
-    async def busy(self) -> bool:
-        """Whether any task is live: waits, also for its next attempt, or is in progress."""
-        return await self._live(TaskQuery())
+    async def busy(self, kinds: Collection[str] | None = None) -> bool:
+        """Whether any task (of these kinds) is live: waits, also for its next attempt, or is in progress."""
+        return await self._live(TaskQuery(kinds=kinds))
 
     async def _live(self, which: TaskQuery | str | Sequence[str]) -> bool:
         if isinstance(which, TaskQuery):

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 import structlog
 
 from memos.errors import AccessDenied, InvalidInput, LeaseLost, MemosError, NotFound, StorageError, Unavailable
-from memos.scheduler.job import Done, Handler, Job, Middleware, NotNow, wrapped
+from memos.scheduler.job import Done, GaveUp, Handler, Job, Middleware, NotNow, wrapped
 from memos.scheduler.kinds import plan_of
 from memos.scheduler.middleware import named
 from memos.storage.tasks import Lease, Outcome, Task, TaskQueue, Verdict
@@ -28,7 +28,7 @@ BACKOFF_BASE, BACKOFF_CAP = 1.0, 300.0
 PUT_OFF_LEAST = 0.5  # seconds before a task that was put off is tried again
 QUEUE_PAUSE, QUEUE_PAUSE_CAP = 0.5, 5.0
 SETTLE_PAUSES = (0.1, 0.5, 2.0)  # seconds between the tries to settle, well within a lease
-HOPELESS = (InvalidInput, NotFound, AccessDenied)  # trying again changes nothing
+HOPELESS = (InvalidInput, NotFound, AccessDenied, GaveUp)  # trying again changes nothing
 
 
 def backoff(attempts: int, rng: random.Random | None = None) -> float:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ipaddress
+import json
 import math
+import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, cast
 from urllib.parse import urlsplit
 
@@ -14,12 +16,14 @@ from memos.errors import InvalidInput
 
 AuthMode = Literal["auto", "on", "off"]
 PREFIX = "MEMOS_SERVER_"
+BUSINESS_KEYS = "BUSINESS_CHAT_KEYS"
 LOG_LEVELS = ("debug", "info", "warning", "error")
 _WILDCARDS = ("0.0.0.0", "::", "")  # noqa: S104 - recognised, not bound
 
 # (least, most) of each number
 _BOUNDS: Mapping[str, tuple[float, float]] = {
     "port": (0, 65_535),
+    "processes": (1, 64),
     "body_mb": (1, 4_096),
     "archive_mb": (1, 1_048_576),
     "files_mb": (1, 1_024),
@@ -47,11 +51,15 @@ class ServerOptions:
     is there, and that a body may come slowly. `idle_seconds`: until an idle connection is closed. `rate_per_minute`: requests
     of one key (without keys: of one address), 0 for no limit; `rate_burst`: how many of them at once, 0 for as many
     as in a minute. `fetch_urls`: fetch files that are given by URL. `metrics`: answer `/metrics`. `shutdown_seconds`: how
-    long the end waits for requests and tasks. `port` 0 takes a free one.
+    long the end waits for requests and tasks. `business_keys`: those that `/product/chat/stream/business_user` takes; without
+    them, those of the variable BUSINESS_CHAT_KEYS, a JSON list or object. `port` 0 takes a free one.
+    `processes`: how many answer requests behind the one port; rate limits, limits of streams and connections, and `/metrics` are
+    those of each.
     """
 
     host: str = "127.0.0.1"
     port: int = 8000
+    processes: int = 1
     auth: AuthMode = "auto"
     cors_origins: tuple[str, ...] = ()
     allowed_hosts: tuple[str, ...] = ()
@@ -70,6 +78,7 @@ class ServerOptions:
     metrics: bool = True
     log_level: str = "info"
     shutdown_seconds: float = 20.0
+    business_keys: tuple[str, ...] = field(default=(), repr=False, metadata={"secret": True})
 
     def __post_init__(self) -> None:
         if not isinstance(self.host, str):
@@ -84,6 +93,7 @@ class ServerOptions:
         if self.log_level not in LOG_LEVELS:
             raise InvalidInput(f"log_level is one of {', '.join(LOG_LEVELS)}, got {self.log_level!r:.60}")
         object.__setattr__(self, "cors_origins", tuple(_origin(o) for o in _texts("cors_origins", self.cors_origins)))
+        object.__setattr__(self, "business_keys", _texts("business_keys", self.business_keys))
         hosts = (h.strip().lower().strip("[]") for h in _texts("allowed_hosts", self.allowed_hosts))
         object.__setattr__(self, "allowed_hosts", tuple(hosts))
 
@@ -93,7 +103,10 @@ class ServerOptions:
 
         Raises InvalidInput naming the variable for a value that cannot be used.
         """
-        return settings.load(cls, PREFIX, env, given)
+        env = os.environ if env is None else env
+        loaded = settings.load(cls, PREFIX, env, given)
+        keys = _business_keys(env.get(BUSINESS_KEYS, ""))
+        return replace(loaded, business_keys=keys) if keys and not loaded.business_keys else loaded
 
     def rows(self) -> list[tuple[str, str, str]]:
         """(name, value, environment variable) of every option, for `memos config`."""
@@ -133,6 +146,19 @@ def _texts(name: str, value: object) -> tuple[str, ...]:
     if not isinstance(value, (tuple, list)) or not all(isinstance(v, str) and v.strip() for v in value):
         raise InvalidInput(f"{name} is a list of texts, got {value!r:.60}")
     return tuple(value)
+
+
+def _business_keys(text: str) -> tuple[str, ...]:
+    """The keys of the variable that MemOS has for them."""
+    if not text.strip():
+        return ()
+    try:
+        keys = json.loads(text)
+    except ValueError:
+        keys = None
+    if not isinstance(keys, (list, dict)) or not all(isinstance(key, str) and key.strip() for key in keys):
+        raise InvalidInput(f'{BUSINESS_KEYS} is a JSON list of keys, such as ["k1", "k2"]')
+    return tuple(keys)
 
 
 def _origin(text: str) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import errno
+import gc
+import mmap
 import signal
 import socket
 import sys
@@ -23,6 +25,7 @@ from memos.server.auth import needs_keys
 from memos.server.frame import Frame
 from memos.server.logs import configure
 from memos.server.options import ServerOptions
+from memos.server.processes import Place, Supervisor, check_processes, listeners
 from memos.server.protocol import protocol
 from memos.system import AsyncMemOS
 
@@ -31,6 +34,12 @@ Ready = Callable[[str, bool], None]
 
 SWITCH_SECONDS = 0.001  # how long a thread that digests keeps the interpreter from one that answers requests
 
+GARBAGE = (
+    20_000,
+    20,
+    50,
+)  # objects between collections: at the usual 700, looking for cycles costs a tenth of the time
+
 
 def serve(memos: Callable[[], AsyncMemOS], options: ServerOptions, ready: Ready) -> None:
     """Serve until SIGTERM or SIGINT. `ready` is told the URL, and whether keys are needed, when requests are answered.
@@ -38,16 +47,53 @@ def serve(memos: Callable[[], AsyncMemOS], options: ServerOptions, ready: Ready)
     Raises InvalidInput for an address that may not be served like this, Unavailable for a port that is taken.
     """
     check_access(options)
+    if options.processes > 1:
+        check_processes()
     listener = bind(options)
+    if options.processes > 1:
+        _serve_many(memos, options, listener, ready)
+    else:
+        _serve_alone(memos, options, listener, ready)
+
+
+def _serve_alone(
+    memos: Callable[[], AsyncMemOS],
+    options: ServerOptions,
+    listener: socket.socket,
+    ready: Ready,
+    parent: int | None = None,
+) -> None:
     sys.setswitchinterval(SWITCH_SECONDS)
+    gc.set_threshold(*GARBAGE)
     try:
         configure(options.log_level)
         tracing.start()
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-            runner.run(_serve(memos, options, listener, ready))
+            runner.run(_serve(memos, options, listener, ready, parent))
     finally:
         listener.close()
         tracing.stop()
+
+
+def _serve_many(memos: Callable[[], AsyncMemOS], options: ServerOptions, listener: socket.socket, ready: Ready) -> None:
+    """The same in several processes. What `ready` is told, the first child finds out."""
+    configure(options.log_level)
+    host, port = listener.getsockname()[:2]
+    sockets = listeners(listener, options.processes)
+    keys = mmap.mmap(-1, 1)  # shared with the children
+
+    def work(place: Place) -> None:
+        def answering(url: str, needed: bool) -> None:
+            keys[0] = needed
+            place.tell()
+
+        _serve_alone(memos, options, place.listener, answering, place.parent)
+
+    try:
+        Supervisor(sockets, work, lambda: ready(_url(host, port), bool(keys[0]))).run()
+    finally:
+        for taken in sockets:
+            taken.close()
 
 
 def check_access(options: ServerOptions) -> None:
@@ -125,9 +171,14 @@ def _loop_factory() -> Any:
     return uvloop.new_event_loop
 
 
+def _url(host: str, port: int) -> str:
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}"
+
+
 async def _serve(
-    memos: Callable[[], AsyncMemOS], options: ServerOptions, listener: socket.socket, ready: Ready
+    memos: Callable[[], AsyncMemOS], options: ServerOptions, listener: socket.socket, ready: Ready, parent: int | None
 ) -> None:
+    """`parent`: a descriptor that is at its end when the parent is gone, and this process has to go too."""
     system = memos()
     await system.start()  # what is wrong with the data folder is told before anything listens to requests
     if not options.loopback and not await system.accounts.has_keys():
@@ -150,8 +201,7 @@ async def _serve(
         timeout_keep_alive=round(options.idle_seconds),
         timeout_graceful_shutdown=round(options.shutdown_seconds),
     )
-    host, port = listener.getsockname()[:2]
-    url = f"http://{f'[{host}]' if ':' in host else host}:{port}"
+    url = _url(*listener.getsockname()[:2])
 
     async def tell() -> None:
         keys, settings = await needs_keys(system, options), system.settings
@@ -160,11 +210,22 @@ async def _serve(
             "serving", url=url, home=str(settings.home), queue=queue, auth=options.auth, keys_needed=keys,
             workers=settings.workers, embedder=settings.embedder,
         )  # fmt: skip
+        gc.freeze()  # what is loaded by now stays
         ready(url, keys)
 
     def stopping() -> None:
         log.info("stopping", url=url)
         frame.streams.stop()
 
-    await Server(config, stopping, tell).serve(sockets=[listener])
+    server = Server(config, stopping, tell)
+    if parent is not None:
+        loop = asyncio.get_running_loop()
+
+        def orphaned() -> None:
+            loop.remove_reader(parent)
+            log.warning("parent_gone", url=url)
+            server.handle_exit(signal.SIGTERM, None)
+
+        loop.add_reader(parent, orphaned)
+    await server.serve(sockets=[listener])
     log.info("stopped", url=url)

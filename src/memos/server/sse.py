@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
-from typing import Any
+from collections.abc import AsyncGenerator, AsyncIterator
+from typing import Any, Generic, Self, TypeVar
 
 from prometheus_client import Gauge
 from starlette.responses import StreamingResponse
@@ -15,6 +15,7 @@ from starlette.responses import StreamingResponse
 from memos.errors import Busy
 from memos.server.replies import to_json
 
+T = TypeVar("T")
 HEARTBEAT_SECONDS = 15.0
 _HEADERS = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
 _HEARTBEAT = b": still here\n\n"
@@ -33,13 +34,17 @@ class Streams:
         A heartbeat comment goes out when there was nothing to say for so many seconds. Raises Busy when too many streams are
         open; `events` is then not begun.
         """
+        self.check_room()
+        self._open += 1  # from here on: a stream that was promised and one that runs both count
+        self._gauge.set(self._open)
+        return _Reply(self, events, heartbeat)
+
+    def check_room(self) -> None:
+        """Raise Busy when no further stream can be opened now."""
         if self._stopping.is_set():
             raise Busy("the server is stopping; try again when it is back", 5.0)
         if self._open >= self._most:
             raise Busy(f"{self._open} streams are open, as many as are allowed; close one, or try again later", 5.0)
-        self._open += 1  # from here on: a stream that was promised and one that runs both count
-        self._gauge.set(self._open)
-        return _Reply(self, events, heartbeat)
 
     def stop(self) -> None:
         """End every stream; no new one begins."""
@@ -100,3 +105,31 @@ class _Reply(StreamingResponse):
             close = getattr(self._events, "aclose", None)
             if close is not None:
                 await close()
+
+
+class Begun(Generic[T]):
+    """A stream whose first event is there already: what is wrong with the request was raised while a status could tell it.
+
+    Made by `begun`. An event None says nothing, and is left out.
+    """
+
+    def __init__(self, first: T | None, rest: AsyncGenerator[T | None, None]) -> None:
+        self._first, self._rest = first, rest
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> T:
+        event, self._first = self._first, None
+        while event is None:
+            event = await anext(self._rest)
+        return event
+
+    async def aclose(self) -> None:
+        """Let go of what makes the events."""
+        await self._rest.aclose()
+
+
+async def begun(events: AsyncGenerator[T | None, None]) -> Begun[T]:
+    """The events, begun. Raises what is raised before the first one."""
+    return Begun(await anext(events, None), events)

@@ -58,7 +58,8 @@ def told(hit: Hit, zone: tzinfo) -> str:
     """A hit as one text that can be read alone, with what a correction meant, and what does not hold any more."""
     meant = f" [so: {' '.join(f.text for f in hit.facts)}]" if "corrects" in hit.memory.body and hit.facts else ""
     gone = "" if hit.stale or not hit.outdated else f" [no longer: {' '.join(f.text for f in hit.outdated)}]"
-    return f"{readable(hit.memory, zone, outdated=hit.stale)}{meant}{gone}"
+    against = f" [contradicted by: {' '.join(c.text for c in hit.contradicts)}]" if hit.contradicts else ""
+    return f"{readable(hit.memory, zone, outdated=hit.stale)}{meant}{gone}{against}"
 
 
 def readable(memory: Memory, zone: tzinfo, *, outdated: bool = False) -> str:

@@ -17,13 +17,19 @@ App = Callable[[Scope, Receive, Send], Awaitable[None]]
 HEADERS = "memos.headers"  # key in the scope: headers that `Observed` adds to whatever is answered
 REQUEST_ID = "memos.request_id"
 CALLER = "memos.caller"
+_BY_NAME = "memos.by_name"  # the headers of the request, which every middleware looks into
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
 def header(scope: Scope, name: bytes) -> str | None:
     """The value of a header (lower-case name), several joined with a comma; None when it is not there."""
-    found = [value for key, value in scope["headers"] if key == name]
-    return b", ".join(found).decode("latin-1") if found else None
+    by_name: dict[bytes, str] | None = scope.get(_BY_NAME)
+    if by_name is None:
+        by_name = scope[_BY_NAME] = {}
+        for key, value in scope["headers"]:
+            text = value.decode("latin-1")
+            by_name[key] = f"{by_name[key]}, {text}" if key in by_name else text
+    return by_name.get(name)
 
 
 def content_type(value: str | None) -> str:

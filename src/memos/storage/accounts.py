@@ -83,8 +83,9 @@ class Grant:
 class AuditEntry:
     """Who did what to which user, key or cube. `object` is a user's or cube's name, or the prefix of a key.
 
-    `action`: `user.create`, `user.activate`, `user.deactivate`, `user.delete`, `key.create`, `key.revoke`, `grant.give` or
-    `grant.take`. `user`: whom it concerns. `detail`: scopes or level. Names that exist no more are replaced by a stand-in.
+    `action`: `user.create`, `user.activate`, `user.deactivate`, `user.delete`, `key.create`, `key.revoke`, `grant.give`,
+    `grant.take`, `cube.set` or `retention.run`. `user`: whom it concerns. `detail`: scopes, level, the key of what was set, or
+    what a run did. Names that exist no more are replaced by a stand-in.
     """
 
     at: datetime

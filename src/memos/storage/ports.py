@@ -25,6 +25,8 @@ Direction = Literal["out", "in", "both"]
 Durability = Literal["full", "normal"]
 
 DIGEST = "digest"  # the task of reading a raw record for facts
+READ = "read"  # the task of having a model read a raw record, after the rules did
+RELATION_EVIDENCE = "evidence"  # in the `info` of a RELATES_TO edge: the ids of the records that tell of it
 CURRENT: frozenset[Status] = frozenset({Status.ACTIVE})
 WAS_TRUE: frozenset[Status] = frozenset({Status.ACTIVE, Status.SUPERSEDED})
 ANY_STATUS: frozenset[Status] = frozenset(Status)
@@ -126,7 +128,7 @@ class Pool:
     `fetch`.
 
     Columns (float32): `lexical` and `coarse` (≥ 0, idf-weighted), `dense` and `dense_window` (cosines), `speaker`,
-    `date`, `question`, `time_word`, `name` and `length` (0 to 1). `full_match` is the lexical value of a typical
+    `date`, `worth`, `question`, `time_word`, `name` and `length` (0 to 1). `full_match` is the lexical value of a typical
     message that holds every term once. `dense_mean` and `dense_window_mean` are the cosines of the cube's mean, where
     nearness begins to count.
     """
@@ -148,11 +150,14 @@ class Pool:
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """Who speaks in a cube (and how many texts are theirs), and from when to when its raw records go."""
+    """Who speaks in a cube (and how many texts are theirs), and from when to when its raw records go. `aliases`: the names of
+    each entity that has several, with what slots call it.
+    """
 
     speakers: Mapping[str, int]
     first: datetime | None = None
     last: datetime | None = None
+    aliases: tuple[tuple[str, ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,8 +234,18 @@ class WriteTx(Protocol):
         """The id of the memory that was last put under this key."""
         ...
 
+    def point(self, key: bytes, id: str) -> None:
+        """Find this memory, as it is, under one more key from now on."""
+        ...
+
     def find_slot(self, slot: str, statuses: Collection[Status] | None = None) -> list[Memory]:
         """Current versions of all memories of a slot with these statuses (default: active), oldest first."""
+        ...
+
+    def put_new(
+        self, memory: Memory, op: str = "add", *, terms: TermRow, key: bytes | None = None, tasks: Sequence[str] = ()
+    ) -> Memory:
+        """Add a memory whose id was made just now, marked with what is to be done for it."""
         ...
 
     def put(self, memory: Memory, op: str = "add", *, terms: TermRow | None = None, key: bytes | None = None) -> Memory:

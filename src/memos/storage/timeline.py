@@ -16,11 +16,15 @@ from memos.storage.ports import WAS_TRUE, WriteTx
 
 _START = datetime(1, 1, 1, tzinfo=UTC)
 _END = datetime(9999, 12, 31, tzinfo=UTC)
+CONTESTED = "contested"  # in the body of a value that another contradicts
+RIVAL = "rival"  # in the body of a value that contradicts another and is in no timeline until one of them is confirmed
 
 
 def slot_of(memory: Memory) -> str | None:
-    """The slot whose timeline a memory is part of; None where values add up, and for what has no slot."""
-    return memory.slot if memory.body.get("single") and memory.kind is not Kind.EVENT else None
+    """The slot whose timeline a memory is part of; None where values add up or contradict, and for what has no slot."""
+    if not memory.body.get("single") or memory.kind is Kind.EVENT or memory.body.get(RIVAL):
+        return None
+    return memory.slot
 
 
 def settle(tx: WriteTx, slot: str, without: Collection[str] = ()) -> list[Memory]:
@@ -62,7 +66,7 @@ def split(tx: WriteTx, stay: Memory, at: datetime) -> Memory:
     for edge in evidence:
         if edge.dst in moved:
             tx.unlink(stay.id, edge.dst, EdgeType.DERIVED_FROM)
-            tx.link(Edge(new.id, edge.dst, EdgeType.DERIVED_FROM, weight=edge.weight, valid_from=edge.valid_from))
+            tx.link(replace(edge, src=new.id))
     for edge in tx.edges(stay.id, "in", (EdgeType.SUPERSEDES,)):
         tx.unlink(edge.src, stay.id, EdgeType.SUPERSEDES)
         tx.link(Edge(edge.src, new.id, EdgeType.SUPERSEDES, valid_from=edge.valid_from))

@@ -6,14 +6,19 @@ Every verb names a user and works on one cube (the user's own by default), which
 from __future__ import annotations
 
 from memos.system.base import DEFAULT_USER
+from memos.system.chatting import Chatting
 from memos.system.cubes import Cubes
+from memos.system.entities import Entities
+from memos.system.feedback import Feedback
 from memos.system.finding import Finding
+from memos.system.reading import Reading
+from memos.system.upkeep import Upkeeping
 from memos.system.writing import Writing
 
 __all__ = ["DEFAULT_USER", "AsyncMemOS"]
 
 
-class AsyncMemOS(Writing, Finding, Cubes):
+class AsyncMemOS(Chatting, Writing, Finding, Cubes, Reading, Upkeeping, Feedback, Entities):
     """The memory system, for asyncio. Nothing is opened before the first call; `close` (or `async with`) ends it
     cleanly.
 

@@ -18,12 +18,13 @@ from memos.health import Health, Usage, examine, usage
 from memos.memory.model import Status
 from memos.memory.time import parse_time
 from memos.models.embed import Embedder
-from memos.models.given import GivenEmbedder, GivenReranker
+from memos.models.given import GivenEmbedder, GivenReranker, given_chat_model
 from memos.models.llm.port import ChatModel
 from memos.models.rerank import Reranker
 from memos.scheduler.tasks import Tasks
 from memos.settings import Settings
 from memos.storage.ports import CubeInfo, View
+from memos.storage.sqlite.control import moment
 from memos.storage.sqlite.cube import SqliteCube
 from memos.storage.sqlite.registry import check_name
 from memos.system.parts import Parts
@@ -51,7 +52,7 @@ class Base:
             home=Path(home) if home is not None else None,
             embedder=embedder if isinstance(embedder, str) else None,
             reranker=reranker if isinstance(reranker, str) else None,
-            llm=llm if isinstance(llm, str) else None,
+            llm=llm if llm is None or isinstance(llm, str) else "none",  # an object stands above what variables name
             **options,
         )
         if settings is not None and (
@@ -61,7 +62,7 @@ class Base:
         self.settings = base
         self._given_embedder = None if embedder is None or isinstance(embedder, str) else GivenEmbedder(embedder)
         self._given_reranker = None if reranker is None or isinstance(reranker, str) else GivenReranker(reranker)
-        self._given_llm = None if llm is None or isinstance(llm, str) else llm
+        self._given_llm = None if llm is None or isinstance(llm, str) else given_chat_model(llm, base.llm_timeout)
         self._started: Parts | None = None
         self._closed = False
 
@@ -90,15 +91,22 @@ class Base:
             await asyncio.to_thread(note_use, parts.registry, role, self.settings)
         await parts.background.begun()
 
+    @property
+    def working_on(self) -> frozenset[str]:
+        """The kinds of background tasks that this process does; what needs a model it does not have, it leaves to others."""
+        return self._parts().background.kinds
+
     async def flush(self, *, user: str = DEFAULT_USER, cube: str | None = None) -> None:
-        """Return when everything added to a cube so far is digested and embedded."""
-        async with self._cube(user, cube, "read") as (_, store):
-            await self._parts().background.finish(store)
+        """Return when everything added to a cube so far is digested, read by the model where one is to read it, and embedded.
+        Raises ModelError when a model fails; what is left is tried again in the background.
+        """
+        async with self._cube(user, cube, "read") as (info, store):
+            await self._parts().finish(info, store)
 
     async def health(self) -> Health:
         """Whether every part of the system answers, and how much waits; no model is called."""
         parts = self._parts()
-        return await examine(parts.registry, parts.queue, parts.embedder, self.settings.home)
+        return await examine(parts.registry, parts.queue, parts.embedder, parts.llms, self.settings.home)
 
     async def usage(self) -> Usage:
         """What this process holds and has done, for metrics."""
@@ -110,11 +118,14 @@ class Base:
         mine = self._started is not None and self._started.pid == os.getpid()  # what is the parent's, the parent closes
         if mine and self._started is not None:
             self._started.check_loop(ended=True)
+            if not self._closed and not self._started.loop.is_closed():
+                await self._started.errands.finished()
         self._closed = True
         if mine and self._started is not None:
             parts, self._started = self._started, None
             if not parts.loop.is_closed():
                 await parts.background.stop()
+                await parts.upkeep.stop()
             await parts.queue.close()
             await parts.cubes.close()
             await parts.llms.aclose()
@@ -147,12 +158,14 @@ class Base:
     async def _resolved(self, user: str, cube: str | None, need: str) -> CubeInfo:
         """See `resolve`; a cube that is made first waits for the disk, and nobody else does."""
         registry = self._parts().registry
-        if registry.find(check_name(user if cube is None else cube, "cube")) is None:
-            return await asyncio.to_thread(resolve, registry, user, cube, need)
-        return resolve(registry, user, cube, need)
+        with moment():
+            if registry.find(check_name(user if cube is None else cube, "cube")) is not None:
+                return resolve(registry, user, cube, need)
+        return await asyncio.to_thread(resolve, registry, user, cube, need)
 
     async def _remove(self, cube: CubeInfo) -> int:
         parts = self._parts()
+        parts.upkeep.uses.forget(cube)
         await parts.background.leave(cube)
         freed = await parts.cubes.remove(cube)
         await parts.background.leave(cube)

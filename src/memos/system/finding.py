@@ -21,10 +21,11 @@ from memos.recall.ask import Ask
 from memos.recall.explain import explain
 from memos.recall.recipe import DEFAULT, Recipe
 from memos.results import Graph, Stats
-from memos.storage.ports import ANY_STATUS, Direction, Link, Page, View
+from memos.storage.ports import ANY_STATUS, CubeInfo, Direction, Link, Page, View
 from memos.storage.sqlite.cube import SqliteCube
 from memos.storage.sqlite.registry import check_name
 from memos.system.base import DEFAULT_USER, Base, When
+from memos.upkeep import COUNTED
 
 _WHOLE = (SearchStatus.FOUND, SearchStatus.NOTHING)  # what a search must not claim when a cube could not be searched
 
@@ -80,6 +81,7 @@ class Finding(Base):
         parts = self._parts()
         async with contextlib.AsyncExitStack() as stack:
             stores: dict[str, SqliteCube] = {}
+            infos: dict[str, CubeInfo] = {}
             embedders: dict[str, Embedder] = {}
             failed: list[tuple[str, StorageError]] = []
             waiting = 0
@@ -89,13 +91,15 @@ class Finding(Base):
                     waiting += await parts.background.catch_up(store)
                     if (embedder := await parts.background.embedder_of(store)) is not None:
                         embedders[cube_info.name] = embedder
-                    stores[cube_info.name] = store
+                    stores[cube_info.name], infos[cube_info.name] = store, cube_info
                 except StorageError as e:
                     failed.append((name or user, e))
             if not stores:
                 raise failed[0][1]
             with parts.background.attending():
                 result = await parts.recall.search(ask, stores, embedders=embedders)
+        for name, info in infos.items():
+            parts.upkeep.uses.shown(info, [hit for hit in result.hits[:COUNTED] if hit.cube == name])
         reasons = [f"cube {name!r} could not be searched: {e}" for name, e in failed]
         if waiting:
             reasons.append(f"{waiting} messages are not digested yet")

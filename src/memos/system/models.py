@@ -22,8 +22,9 @@ def configured_llms(settings: Settings, given: ChatModel | None, record: Callabl
         spec, url, key = own or settings.llm, settings.llm_url, settings.llm_key
         if own:
             same = own.partition(":")[0] == settings.llm.partition(":")[0]
-            url = getattr(settings, f"llm_{purpose}_url") or (url if same else "")
-            key = getattr(settings, f"llm_{purpose}_key") or (key if same else "")
+            own_url = getattr(settings, f"llm_{purpose}_url")
+            key = getattr(settings, f"llm_{purpose}_key") or (key if same and own_url in ("", url) else "")
+            url = own_url or (url if same else "")
         if (spec, url, key) not in made:
             model = make_chat_model(
                 spec, base_url=url, api_key=key, timeout=settings.llm_timeout, concurrency=settings.llm_concurrency

@@ -11,6 +11,7 @@ from memos.errors import Conflict, InvalidInput, ModelError, NotFound
 from memos.memory.filter import Filter, parse_filter
 from memos.memory.model import Layer, Memory
 from memos.memory.number import share
+from memos.memory.reading import ReadingMode, checked_mode
 from memos.memory.time import utcnow
 from memos.organize.forget import Selection, retract, retract_derived, select, undo
 from memos.organize.retire import recover, retire
@@ -20,9 +21,10 @@ from memos.reading.parts import is_blank, well_formed
 from memos.reading.store import store_records
 from memos.reading.traces import to_records, with_injected
 from memos.results import AddResult, DeleteResult, FileResult
-from memos.storage.ports import ANY_STATUS, DIGEST, Change, View, WriteTx
+from memos.storage.ports import ANY_STATUS, DIGEST, READ, Change, View, WriteTx
 from memos.storage.sqlite.registry import check_name
 from memos.system.base import DEFAULT_SESSION, DEFAULT_USER, Base, When
+from memos.understanding import NotRead
 
 
 class Writing(Base):
@@ -45,6 +47,7 @@ class Writing(Base):
         task_id: str | None = None,
         context: object = None,
         corrects: Sequence[str] | None = None,
+        reading: ReadingMode | None = None,
     ) -> AddResult:
         """Store what happened: a text, a chat message, or a list of them. Returns once it is durable and searchable.
 
@@ -54,8 +57,12 @@ class Writing(Base):
         record only and never reads it for facts. `task_id`: a name of your own to ask `tasks` for what became of it.
         `context`: messages said before, by which these are understood, but which are not stored. `corrects`: that these
         correct something ("no, it's Bergen, not Oslo"): ids of what they are about, or an empty list to have it found.
+        `reading`: `fine` has the language model read it too, after the rules, `fast` leaves it to them; by default as the cube
+        or the settings say.
+
         Raises InvalidInput when nothing can be stored, and Busy, storing nothing, when too much of the user's waits.
         """
+        checked_mode(reading)
         parsed = parse_messages(messages, now=utcnow(), zone=self.settings.timezone, default_role=role)
         name = check_name(session, "session") if session is not None else DEFAULT_SESSION
         for value, what in (
@@ -80,20 +87,23 @@ class Writing(Base):
         await parts.background.check_room(user)
         async with self._cube(user, cube, "write") as (cube_info, store):
             named = idempotency_key is not None
+            fine, unread = parts.understanding.is_fine(reading, cube_info) if derive else (False, None)
             with parts.background.attending():
                 added = await store.write(
-                    lambda tx: store_records(tx, records, derive=derive, named=named), Change(actor=user, cause="add")
+                    lambda tx: store_records(tx, records, derive=derive, named=named, fine=fine),
+                    Change(actor=user, cause="add"),
                 )
-            notices, pending = parsed.notices, not wait
+            notices, pending = parsed.notices if unread is None else (*parsed.notices, unread), not wait
             try:
                 if wait:
-                    await parts.background.finish(store)
+                    await (parts.finish(cube_info, store) if fine else parts.background.finish(store))
             except ModelError as e:  # the records are stored all the same
-                notices, pending = (*notices, f"stored, but not embedded yet: {e}"), True
+                what = "" if isinstance(e, NotRead) else "not embedded yet: "
+                notices, pending = (*notices, f"stored, but {what}{e}"), True
             task = None
             if task_id is not None or (derive and pending):  # who gave a name may ask for it, whatever there is to do
                 ids = [record.id for record in added if record.new or task_id is not None]
-                handed = await parts.background.added(cube_info, ids, user, task_id)
+                handed = await parts.background.added(cube_info, ids, user, task_id, fine=fine and pending)
                 task = handed.task
                 if handed.notice is not None:
                     notices = (*notices, handed.notice)
@@ -173,11 +183,13 @@ class Writing(Base):
         if not changes and info is None:
             raise InvalidInput("nothing to change; give text, title, tags, info, importance, valid_from or valid_to")
 
-        def apply(tx: WriteTx) -> Memory:
+        def apply(tx: WriteTx, fine: bool) -> Memory:
             memory = _existing(tx, id, if_version)
             if text is not None and text != memory.text and memory.layer is Layer.TRACE:
                 retract_derived(tx, memory)
                 tx.mark(id, DIGEST)
+                if fine:
+                    tx.mark(id, READ)
                 memory = with_injected(memory, strip_injected(text)[1])
             merged = {k: v for k, v in {**memory.info, **more}.items() if v is not None}
             changed = replace(memory, info=merged, **changes)
@@ -190,8 +202,9 @@ class Writing(Base):
             return tx.put(changed, "update")
 
         async with self._cube(user, cube, "write") as (cube_info, store):
-            updated = await store.write(apply, Change(actor=user, cause=cause or "update"))
-            self._parts().background.wake(cube_info, user)
+            fine = self._parts().understanding.is_fine(None, cube_info)[0]
+            updated = await store.write(lambda tx: apply(tx, fine), Change(actor=user, cause=cause or "update"))
+            self._parts().background.wake(cube_info, user, fine=fine)
             return updated
 
     async def delete(

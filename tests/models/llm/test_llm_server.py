@@ -7,6 +7,7 @@ import time
 
 import httpx2
 import pytest
+
 from llm_server import Answer, LlmServer, busy, bytewise, cut, failing, hang
 
 openai = pytest.importorskip("openai")

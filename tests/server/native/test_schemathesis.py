@@ -8,6 +8,7 @@ import copy
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import httpx2
 import pytest
 from serving import Starter
 
+from llm_server import LlmServer
 from memos import MemOS
 
 pytestmark = pytest.mark.slow
@@ -36,6 +38,12 @@ expected-statuses = ["2xx", "3xx", "4xx", "503"]
 """
 
 
+@pytest.fixture
+def llm() -> Iterator[LlmServer]:
+    with LlmServer() as running:
+        yield running
+
+
 @pytest.mark.parametrize(
     ("routes", "config", "phases", "seconds"),
     [
@@ -47,12 +55,14 @@ expected-statuses = ["2xx", "3xx", "4xx", "503"]
     ids=["v1-coverage", "v1-fuzzing", "v1-stateful", "others"],
 )
 def test_every_answer_is_a_documented_one(
-    serve: Starter, tmp_path: Path, routes: str, config: str, phases: str, seconds: int
+    serve: Starter, llm: LlmServer, tmp_path: Path, routes: str, config: str, phases: str, seconds: int
 ) -> None:
     pytest.importorskip("schemathesis")
     with MemOS(tmp_path / "home", embedder="none") as memos:
         _, secret = memos.accounts.create_key("root", scopes=["admin"])
-    live = serve(home=tmp_path / "home")
+    live = serve(
+        home=tmp_path / "home", MEMOS_LLM="openai-compatible:stub", MEMOS_LLM_URL=llm.url, MEMOS_READING="fast"
+    )
     description = httpx2.get(f"{live.url}/openapi.json").json()
     (tmp_path / "openapi.json").write_text(json.dumps(flat(description)))
     (tmp_path / "st.toml").write_text(config)

@@ -28,7 +28,7 @@ from memos.memory.ids import new_id
 from memos.memory.model import Kind, Memory
 from memos.storage.ports import Probe, Purged
 from memos.storage.sqlite import connect as connecting
-from memos.storage.sqlite.cube import SqliteCube
+from memos.storage.sqlite.cube import SCHEMA, SqliteCube
 from memos.storage.sqlite.registry import SqliteRegistry
 from memos.system import AsyncMemOS
 
@@ -153,7 +153,7 @@ from memos.errors import MemosError
 from memos.memory.model import Kind, Memory
 from memos.memory.ids import new_id
 from memos.storage.ports import TextQuery, Probe
-from memos.storage.sqlite.cube import SqliteCube
+from memos.storage.sqlite.cube import SCHEMA, SqliteCube
 async def main():
     cube = SqliteCube.open(Path(sys.argv[1]))
     found = await cube.search_text(TextQuery(("tea",)))
@@ -229,7 +229,7 @@ async def test_an_old_file_that_cannot_be_written_is_not_upgraded_silently(
 ) -> None:
     path = tmp_path / "a.cube"
     await (await cube_with(path)).close()
-    monkeypatch.setattr("memos.storage.sqlite.cube.SCHEMA", 2)
+    monkeypatch.setattr("memos.storage.sqlite.cube.SCHEMA", SCHEMA + 1)
     monkeypatch.setattr(os, "access", lambda p, mode: mode != os.W_OK)
     with pytest.raises(StorageReadOnly, match="upgrade"):
         SqliteCube.open(path)

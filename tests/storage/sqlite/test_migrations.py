@@ -43,7 +43,7 @@ def breaks(db: apsw.Connection) -> None:
 
 
 def with_steps(monkeypatch: pytest.MonkeyPatch, *steps: Any) -> tuple[Any, ...]:
-    migrations = (*CUBE_MIGRATIONS[:1], *steps)
+    migrations = (*CUBE_MIGRATIONS, *steps)
     monkeypatch.setattr(cubes, "CUBE_MIGRATIONS", migrations)
     monkeypatch.setattr(cubes, "SCHEMA", len(migrations))
     return migrations
@@ -95,7 +95,7 @@ async def test_an_upgrade_keeps_a_copy_beside_the_file(v1: Path, monkeypatch: py
     with_steps(monkeypatch, add_mood)
     await assert_whole(v1)
     db = apsw.Connection(str(v1))
-    assert db.execute("PRAGMA user_version").get == 2
+    assert db.execute("PRAGMA user_version").get == len(CUBE_MIGRATIONS) + 1
     assert db.execute("SELECT DISTINCT mood FROM memories WHERE op<>'restore'").get == "calm"
     db.close()
 
@@ -171,8 +171,8 @@ from memos.storage.sqlite import cube
 def step(db):
     time.sleep(0.1)
     db.execute("CREATE TABLE once(a)")
-cube.CUBE_MIGRATIONS = (*cube.CUBE_MIGRATIONS[:1], step)
-cube.SCHEMA = 2
+cube.CUBE_MIGRATIONS = (*cube.CUBE_MIGRATIONS, step)
+cube.SCHEMA += 1
 cube.SqliteCube.open(Path(sys.argv[1])).close_now()
 """
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
@@ -184,5 +184,5 @@ cube.SqliteCube.open(Path(sys.argv[1])).close_now()
         _, errors = child.communicate(timeout=60)
         assert child.returncode == 0, errors
     db = apsw.Connection(str(v1))
-    assert db.execute("PRAGMA user_version").get == 2
+    assert db.execute("PRAGMA user_version").get == len(CUBE_MIGRATIONS) + 1
     db.close()

@@ -27,8 +27,8 @@ class ChatMessage:
 class ChatRequest:
     """What is asked of a model. None means: as the provider does by default.
 
-    `schema`: a JSON schema the answer should follow, and `schema_name` what it is called (providers that cannot hold a model to
-    one are told it in words by whoever asks; see `structured`). `temperature` is 0 to 2, `top_p` 0 to 1. `max_tokens`: of the
+    `schema`: a JSON schema the answer should follow, and `schema_name` what it is called (a model that cannot be held to one is
+    told it in words; who asks reads the answer with `structured`). `temperature` is 0 to 2, `top_p` 0 to 1. `max_tokens`: of the
     answer. `extra`: further fields of the provider's own protocol.
     """
 
@@ -49,7 +49,7 @@ class ChatRequest:
 
 @dataclass(frozen=True, slots=True)
 class TokenUsage:
-    """Tokens of one call, as the provider counted them, or (`estimated`) as 4 characters each."""
+    """Tokens of one call, as the provider counted them, or (`estimated`) guessed: one for 4 ASCII characters or one other."""
 
     input_tokens: int = 0
     output_tokens: int = 0

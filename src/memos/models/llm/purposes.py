@@ -35,6 +35,25 @@ class Llms:
         model = self._models.get(purpose)
         return None if model is None else _Counted(model, purpose, user, self._record)
 
+    def called(self, name: str, purpose: Purpose, user: str = "system") -> ChatModel | None:
+        """The configured model of this name (with or without `provider:`), used for a purpose; None where there is none."""
+        for model in self._by_preference(purpose):
+            if name in (model.model_id, model.model_id.partition(":")[2]):
+                return _Counted(model, purpose, user, self._record)
+        return None
+
+    def names(self, purpose: Purpose) -> tuple[str, ...]:
+        """The names of the configured models, that of the purpose first."""
+        return tuple(dict.fromkeys(model.model_id for model in self._by_preference(purpose)))
+
+    def _by_preference(self, purpose: Purpose) -> list[ChatModel]:
+        return [self._models[p] for p in (purpose, *self._models) if p in self._models]
+
+    @property
+    def models(self) -> Mapping[Purpose, ChatModel]:
+        """The model of each purpose that has one, as it was made."""
+        return self._models
+
     @property
     def configured(self) -> Mapping[Purpose, str]:
         """The name of the model of each purpose that has one."""
@@ -52,7 +71,9 @@ class _Counted:
     """A model whose calls are told to the ledger, also those that fail or are left in the middle."""
 
     def __init__(self, inner: ChatModel, purpose: Purpose, user: str, record: Callable[[Call], None]) -> None:
-        self._inner, self._purpose, self._user, self._record = inner, purpose, user, record
+        of_purpose = getattr(inner, "for_purpose", None)  # a model whose calls wait takes the turns of the purpose
+        self._inner: ChatModel = inner if of_purpose is None else of_purpose(purpose)
+        self._purpose, self._user, self._record = purpose, user, record
 
     @property
     def model_id(self) -> str:

@@ -72,6 +72,7 @@ async def add(
         task_id=body.task_id,
         context=body.context,
         corrects=body.corrects,
+        reading=body.reading,
     )
     return reply(added)
 

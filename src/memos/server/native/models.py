@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import ConfigDict, Field, WithJsonSchema
 
+from memos.memory.reading import ReadingMode
 from memos.reading.foreign import ROLES
 from memos.server.native import fields
 from memos.server.native.fields import (
@@ -81,6 +82,9 @@ class Add(Scoped):
         max_length=fields.MAX_IDS,
         description="That they correct something: what they are about, or an empty list to have it found.",
     )
+    reading: ReadingMode | None = Field(
+        None, description="`fine`: a language model reads it too; `fast`: rules alone. By default as the cube says."
+    )
     task_id: Name | None = Field(None, description="A name of your own for the work behind it.", examples=["turn-12"])
 
 
@@ -116,7 +120,7 @@ class _Asking(Scoped):
     threshold: fields.Threshold = 0.0
 
 
-def _either(*names: str, required: bool) -> Callable[[dict[str, Any]], None]:
+def either(*names: str, required: bool) -> Callable[[dict[str, Any]], None]:
     """Documents a body with at most (`required`: exactly) one of some fields: one shape for each, without the others."""
 
     def finish(schema: dict[str, Any]) -> None:
@@ -148,7 +152,7 @@ def _given(schema: dict[str, Any]) -> dict[str, Any]:
 class Search(_Asking):
     """A question to the memory."""
 
-    model_config = ConfigDict(json_schema_extra=_either("cube", "cubes", required=False))
+    model_config = ConfigDict(json_schema_extra=either("cube", "cubes", required=False))
 
     cubes: list[Name] | None = Field(
         None,
@@ -172,7 +176,7 @@ class Explain(_Asking):
 class Delete(Scoped):
     """What to delete: exactly one of `ids`, `filter`, `session` and `everything`."""
 
-    model_config = ConfigDict(json_schema_extra=_either("ids", "filter", "session", "everything", required=True))
+    model_config = ConfigDict(json_schema_extra=either("ids", "filter", "session", "everything", required=True))
 
     ids: Ids | None = None
     filter: fields.WhereFilter | None = None
@@ -208,4 +212,17 @@ class Undo(Scoped):
     """Nothing but whose memory it is."""
 
 
-__all__ = ["Add", "Counting", "Delete", "Explain", "Get", "Listing", "Messages", "Patch", "Search", "Undo", "Wire"]
+__all__ = [
+    "Add",
+    "Counting",
+    "Delete",
+    "Explain",
+    "Get",
+    "Listing",
+    "Messages",
+    "Patch",
+    "Search",
+    "Undo",
+    "Wire",
+    "either",
+]

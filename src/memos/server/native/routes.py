@@ -2,6 +2,21 @@
 
 from __future__ import annotations
 
-from memos.server.native import accounts, archives, cubes, files, finding, memories, tasks
+from memos.server.native import (
+    accounts,
+    archives,
+    chat,
+    cubes,
+    entities,
+    files,
+    finding,
+    memories,
+    reading,
+    tasks,
+    upkeep,
+)
 
-ROUTERS = tuple(part.router for part in (finding, memories, files, cubes, archives, tasks, accounts))
+ROUTERS = tuple(
+    part.router
+    for part in (finding, chat, memories, entities, files, cubes, archives, reading, upkeep, tasks, accounts)
+)

@@ -23,9 +23,7 @@ DERIVED_VIEWS = (
     "event",
 )  # views that are read from messages, by what they contain
 _NOTICED = 5.0  # seconds
-_NO_PUBLIC = (
-    "allow_public: there is no public memory here; nothing was shared. Share a cube or a knowledge base instead"
-)
+NO_PUBLIC = "allow_public: there is no public memory here; nothing was shared. Share a cube or a knowledge base instead"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +37,6 @@ class _Entry:
     derive: bool
     wait: bool
     notices: tuple[str, ...] = ()
-    corrects: Sequence[str] | None = None
 
 
 async def add_message(memos: AsyncMemOS, caller: Caller, body: AddBody) -> TaskDetail:
@@ -58,28 +55,32 @@ async def add_message(memos: AsyncMemOS, caller: Caller, body: AddBody) -> TaskD
         info={**(body.info or {}), **{name: value for name, value in labels.items() if value is not None}},
         derive=views is None or any(word in view for view in views for word in DERIVED_VIEWS),
         wait=not body.async_mode,
-        notices=(_NO_PUBLIC,) if body.allow_public else (),
+        notices=(NO_PUBLIC,) if body.allow_public else (),
     )
     return await _store(memos, users, written, entry)
 
 
 async def add_feedback(memos: AsyncMemOS, caller: Caller, body: FeedbackBody) -> TaskDetail:
-    """Store what a user says of earlier answers as something the user said: what it corrects is superseded."""
+    """Store what a user says of earlier answers, and act on it: what it corrects is superseded, what it forgets is hidden."""
     user = subject(caller, body.user_id, None, WRITE)
     written = await bases(memos, caller, body.allow_knowledgebase_ids, WRITE, user)
-    message = {"role": "user", "content": body.feedback_content, "chat_time": body.feedback_time}
     labels = {"agent_id": body.agent_id, "app_id": body.app_id}
-    entry = _Entry(
-        messages=[message],
-        session=body.conversation_id,
-        tags=("feedback",),
-        info={"feedback": True, **{name: value for name, value in labels.items() if value is not None}},
-        derive=True,
-        wait=False,
-        corrects=(),
-        notices=(_NO_PUBLIC,) if body.allow_public else (),
-    )
-    return await _store(memos, [user], written, entry)
+    info = {"feedback": True, **{name: value for name, value in labels.items() if value is not None}}
+    task_id = new_id()
+    places: list[tuple[str, str | None]] = [(user, None), *((base.user, base.id) for base in written)]
+    for owner, cube in places:
+        await memos.feedback(
+            body.feedback_content,
+            user=owner,
+            cube=cube,
+            session=body.conversation_id,
+            tags=("feedback",),
+            info=info,
+            time=body.feedback_time,
+            wait=False,
+            task_id=task_id,
+        )
+    return TaskDetail(task_id, "running", progress=0.0, notices=(NO_PUBLIC,) if body.allow_public else ())
 
 
 async def _store(memos: AsyncMemOS, users: Sequence[str], written: Sequence[Base], entry: _Entry) -> TaskDetail:
@@ -111,5 +112,4 @@ async def _add(memos: AsyncMemOS, user: str, cube: str | None, entry: _Entry, ta
         derive=entry.derive,
         wait=entry.wait,
         task_id=task_id,
-        corrects=entry.corrects,
     )

@@ -48,12 +48,13 @@ def _envelope(data: Any) -> Any:
     return Envelope[data]
 
 
-def answers(data: Any, summary: str) -> dict[str, Any]:
-    """The keywords of a route that answers with `data` in the envelope."""
+def answers(data: Any, summary: str, *, streams: bool = False) -> dict[str, Any]:
+    """The keywords of a route that answers with `data` in the envelope; `streams`: or with events, where that is asked for."""
     found = "The answer; or, with a `code` that is not 0, what was wrong with the request or is not there (40xxx)."
     model = _envelope(Any if data is None else data)
+    events = {"content": {"text/event-stream": {"schema": {"type": "string"}}}} if streams else {}
     return {
         "summary": summary,
         "response_model": None,
-        "responses": {200: {"model": model, "description": found}, **_PROBLEMS},
+        "responses": {200: {"model": model, "description": found, **events}, **_PROBLEMS},
     }

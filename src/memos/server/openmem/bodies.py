@@ -133,11 +133,37 @@ class StatusBody(Body):
 
 
 class ChatBody(Body):
-    """POST chat. Of its many fields only those are read that say who asks what."""
+    """POST chat."""
 
     user_id: Id
     query: Text
     conversation_id: Id | None = None
+    internet_search: StrictBool = False
+    force_stop: StrictBool = False
+    use_mem_os_cube: StrictBool = False
+    source: Text | None = None
+    system_prompt: Text | None = None
+    model_name: Text | None = None
+    knowledgebase_ids: Ids = []
+    filter: Info | None = None
+    add_message_on_answer: StrictBool = True
+    app_id: Id | None = None
+    agent_id: Id | None = None
+    async_mode: StrictBool = True
+    tags: list[StrictStr] = []
+    info: Info | None = None
+    allow_public: StrictBool = False
+    allow_knowledgebase_ids: Ids = []
+    max_tokens: Annotated[int, Field(ge=1)] = 8192
+    temperature: Annotated[float, Field(ge=0, le=2)] = 0.7
+    top_p: Annotated[float, Field(ge=0, le=1)] = 0.95
+    include_preference: StrictBool = True
+    preference_limit_number: Count = 6
+    memory_limit_number: Count = 6
+    stream: StrictBool = False
+    include_tool_memory: StrictBool = False
+    tool_memory_limit_number: Count = 6
+    relativity: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
 
 
 class ExtractBody(Body):

@@ -13,7 +13,7 @@ from memos.memory.time import load_zone
 from memos.server.caller import READ, Caller
 from memos.server.openmem import details
 from memos.server.openmem.bodies import SearchBody
-from memos.server.openmem.details import Found, PreferenceDetail
+from memos.server.openmem.details import Found
 from memos.server.openmem.filters import Scoped, scoped
 from memos.server.openmem.subjects import Base, bases, is_agent, subject
 from memos.server.translate import NODES, PREFERENCES, SESSION_BONUS, SKILLS, TOOLS, score_of
@@ -101,8 +101,42 @@ class _Search:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """What was found for a request, by list, best first. `hits` are those of the user and of knowledge bases together."""
+
+    hits: Sequence[Hit]
+    preferences: Sequence[Hit]
+    tools: Sequence[Hit]
+    skills: Sequence[Hit]
+    profiles: Sequence[Hit]
+    events: Sequence[Hit]
+    bases: Collection[str]
+    status: SearchStatus
+    reasons: Sequence[str]
+
+
 async def search_memory(memos: AsyncMemOS, caller: Caller, body: SearchBody) -> Found:
     """Answer a search."""
+    found = await remember(memos, caller, body)
+    zone, base_ids = load_zone(memos.settings.timezone), found.bases
+    records = [hit for hit in found.hits if hit.memory.kind is Kind.TRACE and hit.cube not in base_ids]
+    return Found(
+        memory_detail_list=[details.hit_detail(h, zone, h.cube if h.cube in base_ids else None) for h in found.hits],
+        message_detail_list=[details.message_detail(h.memory, score=h.score) for h in records] if _mixed(body) else [],
+        preference_detail_list=[details.preference_detail(h.memory, h.score) for h in found.preferences],
+        tool_memory_detail_list=[details.tool_detail(h.memory, zone, h.score) for h in found.tools],
+        skill_detail_list=[details.skill_detail(h.memory, h.score) for h in found.skills],
+        profile_detail_list=[details.hit_detail(h, zone) for h in found.profiles],
+        event_detail_list=[details.hit_detail(h, zone) for h in found.events],
+        preference_note=PREFERENCE_NOTE if found.preferences else "",
+        search_status=found.status.value,
+        reasons=list(found.reasons),
+    )
+
+
+async def remember(memos: AsyncMemOS, caller: Caller, body: SearchBody) -> Remembered:
+    """What a search finds."""
     user = subject(caller, body.user_id, body.agent_id)
     shared = await bases(memos, caller, body.knowledgebase_ids, READ, user)
     filters, views, threshold = scoped(body.filter), Views.of(body), score_of(body.relativity)
@@ -118,22 +152,18 @@ async def search_memory(memos: AsyncMemOS, caller: Caller, body: SearchBody) -> 
         _in_bases(memos, body, shared, filters, views.memory, threshold),
         _preferences(ask, views.preference),
     )
-    zone = load_zone(memos.settings.timezone)
     hits = [hit for result in (main, *based) for hit in result.hits if hit.memory.kind not in APART]
     hits = sorted(hits, key=lambda hit: -_worth(hit, body.conversation_id))[: views.memory]
-    base_ids = {base.id for base in shared}
-    records = [hit for hit in hits if hit.memory.kind is Kind.TRACE and hit.cube not in base_ids]
     asked = [result for result in (main, *based) if result is not _NOTHING]
-    return Found(
-        memory_detail_list=[details.hit_detail(h, zone, h.cube if h.cube in base_ids else None) for h in hits],
-        message_detail_list=[details.message_detail(h.memory, score=h.score) for h in records] if _mixed(body) else [],
-        preference_detail_list=preferences,
-        tool_memory_detail_list=[details.tool_detail(h.memory, zone, h.score) for h in tools.hits],
-        skill_detail_list=[details.skill_detail(h.memory, h.score) for h in skills.hits],
-        profile_detail_list=[details.hit_detail(h, zone) for h in profiles.hits],
-        event_detail_list=[details.hit_detail(h, zone) for h in events.hits],
-        preference_note=PREFERENCE_NOTE if preferences else "",
-        search_status=_status(asked, bool(hits)),
+    return Remembered(
+        hits=hits,
+        preferences=preferences,
+        tools=tools.hits,
+        skills=skills.hits,
+        profiles=profiles.hits,
+        events=events.hits,
+        bases={base.id for base in shared},
+        status=_status(asked, bool(hits)),
         reasons=list(dict.fromkeys(reason for result in asked for reason in result.reasons)),
     )
 
@@ -147,15 +177,15 @@ def _mixed(body: SearchBody) -> bool:
     return body.context_format == "mixed"
 
 
-def _status(results: Sequence[SearchResult], any_hit: bool) -> str:
+def _status(results: Sequence[SearchResult], any_hit: bool) -> SearchStatus:
     """The worst that can be said of the searches together; a failure is never an empty success."""
     states = {result.status for result in results}
     if SearchStatus.FAILED in states:
-        return (SearchStatus.PARTIAL if any_hit else SearchStatus.FAILED).value
+        return SearchStatus.PARTIAL if any_hit else SearchStatus.FAILED
     for state in (SearchStatus.PARTIAL, SearchStatus.FOUND, SearchStatus.BELOW_THRESHOLD):
         if state in states:
-            return state.value
-    return SearchStatus.NOTHING.value
+            return state
+    return SearchStatus.NOTHING
 
 
 async def _in_bases(
@@ -182,20 +212,19 @@ async def _in_bases(
     )
 
 
-async def _preferences(ask: _Search, limit: int) -> list[PreferenceDetail]:
+async def _preferences(ask: _Search, limit: int) -> list[Hit]:
     """The preferences that bear on the question. What a filter asks of tags, labels or times of messages is asked of the
     messages a preference was read from.
     """
     if not limit:
         return []
     direct = await ask(limit, (Kind.PREFERENCE,))
-    scores: dict[str, tuple[Memory, float]] = {hit.id: (hit.memory, hit.score) for hit in direct.hits}
+    found = {hit.id: hit for hit in direct.hits}
     if ask.where is not None:
         for hit in (await ask(_THROUGH_RECORDS)).hits:
             for memory in _told(hit):
-                scores.setdefault(memory.id, (memory, hit.score))
-    best = sorted(scores.values(), key=lambda pair: -pair[1])[:limit]
-    return [details.preference_detail(memory, score) for memory, score in best]
+                found.setdefault(memory.id, Hit(memory, hit.score, hit.rank, hit.cube, memory.text))
+    return sorted(found.values(), key=lambda hit: -hit.score)[:limit]
 
 
 def _told(hit: Hit) -> list[Memory]:

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from fastapi import APIRouter
 from starlette.responses import Response
 
-from memos.errors import Unavailable
 from memos.server.app import Core
-from memos.server.caller import READ, WRITE, CallerDep
+from memos.server.caller import READ, CallerDep
 from memos.server.frame import FrameDep
 from memos.server.limits import check_messages, check_text
-from memos.server.openmem import adding, bodies, codes, finding, knowledge, managing, messages, tasks, trying
+from memos.server.openmem import adding, bodies, chatting, codes, finding, knowledge, managing, messages, tasks, trying
 from memos.server.openmem.answers import answers
 from memos.server.openmem.codes import NotSupported, ok
 from memos.server.openmem.details import Found, Listed, MemoryDetail, MessageDetail, TaskDetail
@@ -111,11 +110,13 @@ async def rerank(memos: Core, caller: CallerDep, body: bodies.RerankBody) -> Res
     return ok(await trying.rerank(memos, body))
 
 
-@core.post("/chat", **answers(None, "Not available without a chat model."))
-async def chat(caller: CallerDep, body: bodies.ChatBody) -> Response:
-    """Answer a question with the user's memories. Needs a chat model, which this server has none of yet."""
-    caller.acting(body.user_id, WRITE)
-    raise Unavailable("no chat model is configured on this server; search/memory gives the memories to answer with")
+@core.post("/chat", **answers(chatting.Chatted, "Answer with memories.", streams=True))
+async def chat(memos: Core, caller: CallerDep, frame: FrameDep, body: bodies.ChatBody) -> Response:
+    """Answer a question with the user's memories and knowledge bases, and remember both; with `stream` as it is made. Needs a
+    chat model.
+    """
+    check_messages(frame.options, body.query)
+    return await chatting.chat(memos, caller, frame, body)
 
 
 @core.post("/bind/profile_template", **answers(None, "Not supported."))

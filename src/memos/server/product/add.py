@@ -9,6 +9,7 @@ from starlette.responses import Response
 
 from memos.errors import InvalidInput, MemosError
 from memos.memory.model import EdgeType, Kind, Layer
+from memos.memory.reading import ReadingMode
 from memos.results import AddResult
 from memos.server.caller import Caller
 from memos.server.errors import status_of
@@ -73,6 +74,7 @@ async def _add_to(core: AsyncMemOS, body: AddBody, user: str, cube: str, taken: 
         context=body.chat_history or None,
         wait=body.async_mode == "sync",
         task_id=body.task_id,
+        reading=_reading(body),
     )
     report.notices += [n for n in done.notices if n not in report.notices]
     report.tasks += [done.task] if done.task is not None else []
@@ -116,8 +118,15 @@ def _row(text: str, id: str, type: str, cube: str) -> dict[str, Any]:
     return {"memory": text, "memory_id": id, "memory_type": type, "cube_id": cube}
 
 
+def _reading(body: AddBody) -> ReadingMode | None:
+    """How the messages are read; None: as the cube or the settings say, as always in the background."""
+    return body.mode if body.async_mode == "sync" else None
+
+
 def _notices(body: AddBody) -> list[str]:
-    return [wording.FINE_BY_RULES] if body.mode == "fine" and body.async_mode == "async" else []
+    if body.async_mode == "sync" or body.mode is None:
+        return []
+    return [wording.FINE_BY_RULES if body.mode == "fine" else wording.FAST_LATER]
 
 
 def _failed(report: _Report, cubes: list[str]) -> Response:

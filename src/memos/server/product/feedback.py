@@ -1,6 +1,5 @@
-"""POST /product/feedback: what a user says about an answer is kept as what it is, a message, and read as a correction.
-
-Works by rules: "no, it's Bergen, not Oslo" replaces what was read for Oslo. The record tells what was added and replaced.
+"""POST /product/feedback: what a user says about an answer is kept, understood and acted on; the record tells what was added,
+what took the place of what, and what was forgotten. What is not understood changes nothing, and `message` says why.
 """
 
 from __future__ import annotations
@@ -10,10 +9,9 @@ from typing import Any
 from starlette.responses import Response
 
 from memos.errors import InvalidInput
-from memos.memory.model import EdgeType, Layer, Memory, Status
+from memos.memory.feedback import FeedbackResult
 from memos.memory.time import utcnow
 from memos.reading.messages import parse_messages
-from memos.results import AddResult, Graph
 from memos.server.caller import Caller
 from memos.server.product import access, wording
 from memos.server.product.models import AddBody, FeedbackBody, FeedbackOfAdd
@@ -22,19 +20,19 @@ from memos.system import AsyncMemOS
 
 
 async def feedback(core: AsyncMemOS, caller: Caller, body: FeedbackBody) -> Response:
-    """Store the feedback in each cube and have it read, at once (sync) or as a task (async)."""
+    """Store the feedback in each cube and act on it, at once (sync) or as a task (async)."""
     text = body.feedback_content
     if text is None or not text.strip():
         raise InvalidInput("feedback_content is empty; say what is right, wrong or missing")
     user, cubes = await access.writable(core, caller, body.user_id, body.writable_cube_ids)
-    records, tasks = [], []
+    rows, tasks = [], []
     for cube in cubes:
         await access.ready(core, user, cube)
-        done = await _add(core, body, user, cube, text)
+        done = await _give(core, body, user, cube, text)
         tasks += [done.task] if done.task is not None else []
-        records.append(await _record(core, body, user, done))
+        rows.append(_row(body, text, done))
     task = body.task_id or (tasks[0] if len(tasks) == 1 else None)
-    return ok(wording.FED_BACK, records, task_id=task)
+    return ok(wording.FED_BACK, rows, task_id=task)
 
 
 def from_messages(body: AddBody, messages: Any) -> FeedbackBody:
@@ -57,66 +55,56 @@ def from_messages(body: AddBody, messages: Any) -> FeedbackBody:
     )
 
 
-async def _add(core: AsyncMemOS, body: FeedbackBody, user: str, cube: str, text: str) -> AddResult:
-    when = {"chat_time": body.feedback_time} if body.feedback_time is not None else {}
-    return await core.add(
-        {"role": "user", "content": text, **when},
+async def _give(core: AsyncMemOS, body: FeedbackBody, user: str, cube: str, text: str) -> FeedbackResult:
+    return await core.feedback(
+        text,
         user=user,
         cube=cube,
         session=body.session_id or wording.DEFAULT_SESSION,
-        info=body.info,
-        context=body.history or None,
-        corrects=body.retrieved_memory_ids or (),
+        history=body.history or None,
+        targets=body.retrieved_memory_ids or None,
         wait=body.async_mode == "sync",
+        answer=body.corrected_answer,
+        time=body.feedback_time,
+        info=body.info,
         task_id=body.task_id,
     )
 
 
-async def _record(core: AsyncMemOS, body: FeedbackBody, user: str, done: AddResult) -> dict[str, Any]:
-    """What became of the feedback so far: all of it when it was read at once, the message itself otherwise."""
-    said = [{"id": r.id, "text": r.text, "source_doc_id": None} for r in done]
-    if body.async_mode == "async":
+def _row(body: FeedbackBody, text: str, done: FeedbackResult) -> dict[str, Any]:
+    """What became of the feedback in one cube; the words themselves, as they are kept, where nothing else was added."""
+    said = [_added(done.record or "", text)]
+    if done.pending:
         return {"record": {"add": said, "update": []}, "cube_id": done.cube, "task_id": body.task_id or done.task}
-    graph = await core.graph(
-        list(done.ids),
-        depth=2,
-        types=[EdgeType.DERIVED_FROM, EdgeType.SUPERSEDES],
-        include_inactive=True,
-        user=user,
-        cube=done.cube,
-    )
-    added, updated = _changes(graph, set(done.ids))
-    out: dict[str, Any] = {
-        "record": {"add": added if added or updated else said, "update": updated},
-        "cube_id": done.cube,
-    }
+    added, updated, gone = _changes(done)
+    record: dict[str, Any] = {"add": added if added or updated else said, "update": updated}
+    if gone:
+        record["delete"] = gone
+    row: dict[str, Any] = {
+        "record": record, "cube_id": done.cube, "understood": done.understood, "message": done.message
+    }  # fmt: skip
+    if done.candidates:
+        row["candidates"] = [{"id": c.id, "text": c.text} for c in done.candidates]
     if body.corrected_answer:
-        out["answer"] = " ".join(row["text"] for row in (*updated, *added) if row["id"] not in done.ids)
-    return out
+        row["answer"] = done.answer or ""
+    return row
 
 
-def _changes(graph: Graph, said: set[str]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """What the feedback added, and what it put in the place of what."""
-    by_id = {m.id: m for m in graph.memories}
-    derived = {e.src for e in graph.edges if e.type is EdgeType.DERIVED_FROM and e.dst in said}
-    replaced = [
-        (by_id[e.src], by_id[e.dst])
-        for e in graph.edges
-        if e.type is EdgeType.SUPERSEDES and e.src in derived | said and by_id[e.dst].layer is not Layer.TRACE
-    ]
-    new = {m.id: m for m in graph.memories if m.id in derived and m.status is Status.ACTIVE}
-    by_trace = next((m for m in new.values()), None)
-    updated = [_update(now if now.layer is not Layer.TRACE else by_trace or now, old) for now, old in replaced]
-    told = {row["id"] for row in updated}
-    added = [{"id": m.id, "text": m.text, "source_doc_id": None} for m in new.values() if m.id not in told]
-    return added, updated
+def _changes(done: FeedbackResult) -> tuple[list[dict[str, Any]], list[dict[str, Any]], list[dict[str, Any]]]:
+    """What was added, what took the place of what, and what was forgotten."""
+    added, updated, gone = [], [], []
+    for operation in done.operations:
+        former = {target.id: target.text for target in operation.targets}
+        for made in operation.made:
+            if made.replaces is None:
+                added.append(_added(made.id, made.text))
+            else:
+                archived = {"archived_id": made.replaces, "origin_memory": former.get(made.replaces, "")}
+                updated.append({**_added(made.id, made.text), **archived})
+        if operation.operation == "forget":
+            gone += [{"id": target.id, "text": target.text} for target in operation.targets]
+    return added, updated, gone
 
 
-def _update(now: Memory, old: Memory) -> dict[str, Any]:
-    return {
-        "id": now.id,
-        "text": now.text,
-        "source_doc_id": None,
-        "archived_id": old.id,
-        "origin_memory": old.text,
-    }
+def _added(id: str, text: str) -> dict[str, Any]:
+    return {"id": id, "text": text, "source_doc_id": None}

@@ -204,7 +204,7 @@ class RegisterCubeBody(Body):
 
 
 class ChatBody(Body):
-    """POST /product/chat/stream, and what the other chat routes share with it."""
+    """POST /product/chat/stream, and what the other chat routes share with it. `threshold`: 0.5 for complete, 0.3 for streams."""
 
     user_id: Text
     query: Text
@@ -227,7 +227,8 @@ class ChatBody(Body):
     relativity: float = Field(0.45, ge=0)
     filter: dict[str, Any] | None = None
     internet_search: bool = False
-    threshold: float = Field(0.5, ge=0)
+    threshold: float | None = Field(None, ge=0)
+    renamed: ClassVar[dict[str, str]] = {"base_prompt": "system_prompt", "conversation_id": "session_id"}
 
     @model_validator(mode="before")
     @classmethod

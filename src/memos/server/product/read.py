@@ -14,7 +14,7 @@ from memos.memory.ids import is_id
 from memos.memory.model import Kind, Memory
 from memos.results import Graph
 from memos.server.caller import READ, Caller
-from memos.server.product import access, wording
+from memos.server.product import access, wording, working
 from memos.server.product.evidence import evidence_of, read_ids
 from memos.server.product.models import CubeBody, DashboardBody, GetAllBody, IdsBody, ListBody
 from memos.server.product.replies import ok
@@ -36,7 +36,9 @@ async def get_memory(core: AsyncMemOS, caller: Caller, body: ListBody) -> Respon
 
 
 async def dashboard(core: AsyncMemOS, caller: Caller, body: DashboardBody) -> Response:
-    """The same of one cube or of all that the user may read, with how many there are of each bucket."""
+    """The same of one cube or of all that the user may read, with how many there are of each bucket; of one cube, also the
+    working set of the session spoken in last.
+    """
     if body.mem_cube_id is not None:
         user, cubes = await access.acting_on(core, caller, body.user_id, body.mem_cube_id), [body.mem_cube_id]
     else:
@@ -44,6 +46,8 @@ async def dashboard(core: AsyncMemOS, caller: Caller, body: DashboardBody) -> Re
         cubes = [cube.name for cube in await core.list_cubes(user=user)]
     data = await _buckets(core, user, cubes, body)
     totals = {name: sum(bucket["total_nodes"] for bucket in buckets) for name, buckets in data.items()}
+    data["working_mem"] = [await working.bucket(core, user, cube) for cube in cubes] if body.mem_cube_id else []
+    totals["working_mem"] = sum(bucket["total_nodes"] for bucket in data["working_mem"])
     return ok(
         wording.LISTED,
         data | {"statistics": {f"total_{name.removesuffix('_mem')}_nodes": total for name, total in totals.items()}},

@@ -14,7 +14,7 @@ from memos.server.caller import CallerDep
 from memos.server.frame import FrameDep
 from memos.server.limits import check_messages
 from memos.server.product import add as adding
-from memos.server.product import chat, cubes, delete, feedback, models, read, scheduler, suggest
+from memos.server.product import chat, chat_playground, cubes, delete, feedback, models, read, scheduler, suggest
 from memos.server.product import search as searching
 from memos.server.product.problems import PROBLEMS, STREAM
 from memos.server.product.replies import PREFIX
@@ -153,27 +153,35 @@ async def scheduler_wait_stream(
 
 
 @router.post("/chat/complete")
-async def chat_complete(body: models.ChatBody, core: Core, caller: CallerDep) -> None:
+async def chat_complete(body: models.ChatBody, core: Core, caller: CallerDep, frame: FrameDep) -> Response:
     """Answer with memories, at once."""
-    await chat.refuse(core, caller, body)
+    _check_chat(frame, body)
+    return await chat.complete(core, caller, body)
 
 
-@router.post("/chat/stream")
-async def chat_stream(body: models.ChatBody, core: Core, caller: CallerDep) -> None:
+@router.post("/chat/stream", response_class=Response, responses=STREAM)
+async def chat_stream(body: models.ChatBody, core: Core, caller: CallerDep, frame: FrameDep) -> Response:
     """Answer with memories, as a stream."""
-    await chat.refuse(core, caller, body)
+    _check_chat(frame, body)
+    return await chat.stream(core, caller, frame, body)
 
 
-@router.post("/chat/stream/playground")
-async def chat_stream_playground(body: models.PlaygroundBody, core: Core, caller: CallerDep) -> None:
+@router.post("/chat/stream/playground", response_class=Response, responses=STREAM)
+async def chat_stream_playground(
+    body: models.PlaygroundBody, core: Core, caller: CallerDep, frame: FrameDep
+) -> Response:
     """Answer with memories, as a stream for the playground."""
-    await chat.refuse(core, caller, body)
+    _check_chat(frame, body)
+    return await chat_playground.playground(core, caller, frame, body)
 
 
-@router.post("/chat/stream/business_user")
-async def chat_stream_business_user(body: models.BusinessBody, core: Core, caller: CallerDep) -> None:
-    """Answer with memories, as a stream for a business key."""
-    await chat.refuse(core, caller, body)
+@router.post("/chat/stream/business_user", response_class=Response, responses=STREAM)
+async def chat_stream_business_user(
+    body: models.BusinessBody, core: Core, caller: CallerDep, frame: FrameDep
+) -> Response:
+    """Answer as a stream for a business key."""
+    _check_chat(frame, body)
+    return await chat.business(core, caller, frame, body)
 
 
 @router.post("/suggestions")
@@ -187,6 +195,11 @@ async def give_feedback(body: models.FeedbackBody, core: Core, caller: CallerDep
     """Correct, supplement or confirm what is remembered."""
     check_messages(frame.options, body.feedback_content)
     return await feedback.feedback(core, caller, body)
+
+
+def _check_chat(frame: FrameDep, body: models.ChatBody) -> None:
+    check_messages(frame.options, body.query)
+    check_messages(frame.options, body.history)
 
 
 ROUTERS = (router,)

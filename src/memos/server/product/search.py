@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,7 +20,7 @@ from memos.memory.hit import Hit, SearchResult, SearchStatus
 from memos.memory.model import Kind, Memory
 from memos.memory.time import load_zone
 from memos.server.caller import READ, Caller
-from memos.server.product import preferences, wording
+from memos.server.product import preferences, wording, working
 from memos.server.product.evidence import evidence_of
 from memos.server.product.models import SearchBody
 from memos.server.product.replies import ok
@@ -75,42 +75,61 @@ class _Answer:
     results: tuple[SearchResult, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Buckets:
+    """What a search found in some cubes, by bucket, best first, and the core searches it comes from."""
+
+    cubes: tuple[str, ...]
+    hits: Mapping[str, list[Hit]]
+    results: tuple[SearchResult, ...]
+
+
 async def search(core: AsyncMemOS, caller: Caller, body: SearchBody) -> Response:
     """Answer in buckets of text, preferences, tools and skills, one per cube each."""
     user = caller.acting(body.user_id, READ)
+    buckets = await find(core, user, body)
+    evidence = await evidence_of(core, user, [(h.cube, h.memory) for hits in buckets.hits.values() for h in hits])
+    zone = load_zone(core.settings.timezone)
+
+    def shown(hits: Sequence[Hit], cube: str) -> dict[str, Any]:
+        mine = [found(h, zone, evidence=evidence) for h in hits if h.cube == cube]
+        mine = [working.as_working(one) for one in mine] if body.search_memory_type == working.TYPE else mine
+        return {"cube_id": cube, "memories": mine, "total_nodes": len(mine)}
+
+    data: dict[str, Any] = {name: [shown(hits, cube) for cube in buckets.cubes] for name, hits in buckets.hits.items()}
+    data |= {"act_mem": [], "para_mem": []}
+    data |= preferences.rendered([h.memory for h in buckets.hits["pref_mem"]], body.query)
+    data["status"] = status_of(buckets)
+    data["reasons"] = reasons_of(buckets)
+    data["notices"] = _notices(body)
+    return ok(wording.SEARCHED, data)
+
+
+async def find(core: AsyncMemOS, user: str, body: SearchBody) -> Buckets:
+    """The hits that a search shows. Raises Unavailable when it failed."""
     cubes = list(dict.fromkeys(body.readable_cube_ids or [user]))
     wanted = _wanted(body)
     filters = filters_by_cube(body.filter, cubes)
+    if body.search_memory_type == working.TYPE:
+        filters = await working.within(core, user, filters, body.session_id)
     texts, special = await asyncio.gather(
         _ask(core, body, user, filters, wanted.texts, wanted.asked_k),
         _ask(core, body, user, filters, wanted.special, wanted.special_k),
     )
-    buckets = {
+    hits = {
         "text_mem": _chosen(body, texts.hits, wanted.texts or TEXTS, wanted.text_k),
         "pref_mem": _chosen(body, special.hits, PREFERENCES, wanted.preferences),
         "tool_mem": _chosen(body, special.hits, wanted.tool_kinds, wanted.tools, threshold=0.0),
         "skill_mem": _chosen(body, special.hits, SKILLS, wanted.skills, threshold=0.0),
     }
-    evidence = await evidence_of(core, user, [(h.cube, h.memory) for hits in buckets.values() for h in hits])
-    zone = load_zone(core.settings.timezone)
-
-    def shown(hits: Sequence[Hit], cube: str) -> dict[str, Any]:
-        mine = [found(h, zone, evidence=evidence) for h in hits if h.cube == cube]
-        return {"cube_id": cube, "memories": mine, "total_nodes": len(mine)}
-
-    data: dict[str, Any] = {name: [shown(hits, cube) for cube in cubes] for name, hits in buckets.items()}
-    data |= {"act_mem": [], "para_mem": []}
-    data |= preferences.rendered([h.memory for h in buckets["pref_mem"]], body.query)
-    results = texts.results + special.results
-    data["status"] = _status(results, any(buckets.values()))
-    data["reasons"] = list(dict.fromkeys(reason for result in results for reason in result.reasons))
-    data["notices"] = _notices(body)
-    return ok(wording.SEARCHED, data)
+    return Buckets(tuple(cubes), hits, texts.results + special.results)
 
 
 def _wanted(body: SearchBody) -> _Wanted:
     """Which buckets a search fills: all as asked, or those of one memory type."""
     kind = body.search_memory_type
+    if kind == working.TYPE:  # whatever is at hand
+        return _Wanted(texts=TEXTS | PREFERENCES, text_k=body.top_k, preferences=0, tools=0, tool_kinds=frozenset(), skills=0)
     only = None if kind == "All" else kinds_of(kind)
     texts = None if only is None else only & TEXTS
     tools = TOOLS if only is None else only & TOOLS
@@ -209,13 +228,18 @@ def _share(one: frozenset[str], other: frozenset[str]) -> float:
     return 2 * len(one & other) / (len(one) + len(other)) if one and other else 0.0
 
 
-def _status(results: Sequence[SearchResult], any_shown: bool) -> str:
+def status_of(found: Buckets) -> SearchStatus:
     """How the search ended, over all its parts."""
-    if any(result.status is SearchStatus.PARTIAL for result in results):
+    if any(result.status is SearchStatus.PARTIAL for result in found.results):
         return SearchStatus.PARTIAL
-    if any_shown:
+    if any(found.hits.values()):
         return SearchStatus.FOUND
-    return SearchStatus.BELOW_THRESHOLD if any(result.hits for result in results) else SearchStatus.NOTHING
+    return SearchStatus.BELOW_THRESHOLD if any(result.hits for result in found.results) else SearchStatus.NOTHING
+
+
+def reasons_of(found: Buckets) -> list[str]:
+    """Why anything is missing, each reason once."""
+    return list(dict.fromkeys(reason for result in found.results for reason in result.reasons))
 
 
 _NOTICES: tuple[tuple[Callable[[SearchBody], bool], str], ...] = (

@@ -75,6 +75,7 @@ def found(hit: Hit, zone: tzinfo, *, evidence: Mapping[str, Memory] = EMPTY) -> 
         "score": round(hit.score, 4),
         "facts": [fact.text for fact in hit.facts],
         "no_longer": [fact.text for fact in hit.outdated],
+        "contradicted_by": [against.text for against in hit.contradicts],
         "stale": hit.stale,
         "repeated_by": list(hit.also),
     }

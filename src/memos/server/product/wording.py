@@ -16,6 +16,7 @@ QUEUE = "Scheduler task queue status retrieved successfully"
 SUGGESTED = "Suggestions retrieved successfully"
 CUBE_CREATED = "Cube created successfully"
 CUBE_REGISTERED = "Cube registered successfully"
+CHATTED = "Chat completed successfully"
 LOOKED_UP = "Successfully"
 CALLED = "Called Successfully"
 
@@ -30,8 +31,9 @@ NO_SKILL_UPLOAD = (
     "is_upload_skill: uploading skills is not possible in this version and nothing was stored; "
     "leave is_upload_skill out to store the messages themselves"
 )
-NO_CHAT = (
-    "no chat model is configured; this server stores, finds and corrects memories without one, and cannot chat yet"
+NO_BUSINESS = (
+    "this business_key is not one of those that this server takes (BUSINESS_CHAT_KEYS, a JSON list, or "
+    "MEMOS_SERVER_BUSINESS_KEYS)"
 )
 NOTHING_TO_DELETE = (
     "say what to delete: memory_ids, or file_ids, or any of filter, user_id and session_id; nothing was deleted"
@@ -54,6 +56,9 @@ NO_SOURCE = "source: there is one kind of retrieval here, for every source"
 NO_THRESHOLD = "threshold is not used by a search: relativity is the lowest score"
 NO_CONTEXT_FORMAT = "context_format {given!r} is not known; the data is that of 'memory'"
 FILE_NOT_READ = "{where}: the file is kept by its name only; send its content as file_data to have it read"
+FAST_LATER = (
+    "mode 'fast' means something with async_mode 'sync' only: in the background, what is added is read as the cube says"
+)
 FINE_BY_RULES = "mode 'fine' with async_mode 'async' derives in the background, as every add does"
 
 EXPLICIT, IMPLICIT = "Explicit Preference:", "Implicit Preference:"

@@ -9,6 +9,7 @@ others arrive. Formula: Robertson & Zaragoza, "The Probabilistic Relevance Frame
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 from memos.storage.ports import Pool, Probe
 from memos.storage.resident.index import ResidentIndex, traits
 from memos.storage.resident.vectors import VectorIndex
+from memos.storage.resident.worth import worth
 from memos.storage.threads import ThreadPool
 
 F32 = NDArray[np.float32]
@@ -31,7 +33,7 @@ SPREAD = {1: 0.4, 2: 0.25}  # the first stage's cheaper, additive form of the sa
 MAX_WALK = 600_000  # postings the first stage walks at most: the rarest terms first
 _BLOCK = 64
 _aside = ThreadPool(4, "memos-near")
-_DAY = 86_400_000_000
+_HOUR, _DAY = 3_600_000_000, 86_400_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +91,7 @@ def gather(
         "exact": _exact(index, docs, asked.exact),
         "speaker": _speaker(index, docs, probe.speakers),
         "date": _date(index.happened.view[docs], asked.spans),
+        "worth": _worth(index, docs),
         **_traits(index, docs),
     }
     means = (0.0, 0.0)
@@ -138,7 +141,8 @@ def text_score(index: ResidentIndex, asked: Resolved) -> F32:
             target = _hop(way, touched, step)
             ok = target >= 0
             score[target[ok]] += np.float32(weight) * own[ok]  # a step is one to one: no target twice
-    best = float(score.max(initial=0.0))
+    retold = index.retold()
+    best = float((score if retold is None else score[~retold]).max(initial=0.0))
     score *= np.float32(weights.get("text", 0.82) / max(best, 0.5 * TYPICAL_IMPACT * asked.full, 1e-6))
     score += index.prior(weights)
     for name, wanted in asked.probe.speakers.items():
@@ -235,6 +239,12 @@ def _exact(index: ResidentIndex, docs: Docs, identifiers: Sequence[int]) -> F32:
 
 def _traits(index: ResidentIndex, docs: Docs) -> dict[str, F32]:
     return traits(index.features.view[docs], index.length.view[docs])
+
+
+def _worth(index: ResidentIndex, docs: Docs) -> F32:
+    now = time.time_ns() // 1000 // _HOUR * _HOUR  # the same question gets the same answer for a while
+    shown = index.uses.view[docs], index.last_used.view[docs]
+    return worth(index.importance.view[docs], *shown, index.happened.view[docs], now)
 
 
 def _speaker(index: ResidentIndex, docs: Docs, speakers: Mapping[str, float]) -> F32:

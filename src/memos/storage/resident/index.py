@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from memos.memory.model import LAYER_OF, Kind, Layer, Status
+from memos.memory.model import ASIDE, LAYER_OF, Kind, Layer, Status
 from memos.storage.resident.arrays import Growable
 from memos.storage.resident.postings import Postings
 from memos.storage.resident.vectors import VectorIndex
@@ -27,6 +27,8 @@ _CHAINED = np.asarray([LAYER_OF[k] is Layer.TRACE for k in KINDS])
 _SPOKEN = np.asarray([s in (Status.ACTIVE, Status.SUPERSEDED) for s in STATUSES])
 ACTIVE = _STATUS_CODE[Status.ACTIVE.value]
 _ENTITY = _KIND_CODE[Kind.ENTITY.value]
+_SUMMARY = _KIND_CODE[Kind.SUMMARY.value]
+_ASIDE = np.asarray([k in ASIDE for k in KINDS])
 _CHAIN_ONE_BY_ONE = 256  # rows at once beyond which all sessions are put in order anew
 
 
@@ -46,6 +48,7 @@ class Row(NamedTuple):
     valid_to: int | None
     features: int
     chars: int
+    importance: float
     terms: bytes | None
 
 
@@ -65,6 +68,9 @@ class ResidentIndex:
         self.features = Growable(np.uint32)
         self.length = Growable(np.int32)
         self.chars = Growable(np.int32)
+        self.importance = Growable(np.float32)
+        self.uses = Growable(np.uint32)
+        self.last_used = Growable(np.int64)
         self.prev = Growable(np.int32)
         self.next = Growable(np.int32)
         self.postings = Postings()
@@ -77,6 +83,7 @@ class ResidentIndex:
         self._history: tuple[int, int] | None = None
         self._active: tuple[tuple[int, int], NDArray[np.bool_], int] | None = None
         self._outline: tuple[tuple[int, int], tuple[dict[str, int], int, int]] | None = None
+        self._retold: tuple[tuple[int, int], NDArray[np.bool_] | None] | None = None
         self.changes = 0
 
     def __len__(self) -> int:
@@ -85,7 +92,8 @@ class ResidentIndex:
     @property
     def nbytes(self) -> int:
         """Bytes held by the large parts."""
-        fixed = (self.t, self.n, self.happened, self.valid_to, self.session, self.speaker, self.features, self.length)
+        fixed = (self.t, self.n, self.happened, self.valid_to, self.session, self.speaker, self.features, self.length,
+                 self.importance, self.uses, self.last_used)  # fmt: skip
         return sum(a.nbytes for a in fixed) + self.postings.nbytes + sum(v.nbytes for v in self.vectors.values())
 
     def build(self, chunks: Iterable[Sequence[tuple[Any, ...]]]) -> None:
@@ -101,7 +109,8 @@ class ResidentIndex:
 
     def _take(self, rows: Sequence[tuple[Any, ...]]) -> NDArray[np.uint32]:
         columns = list(zip(*rows, strict=True))
-        n, t, _, current, kind, status, session, _role, speaker, happened, valid_to, features, chars, terms = columns
+        n, t, _, current, kind, status, session, _role, speaker, happened, valid_to, features, chars, *rest = columns
+        importance, terms = rest
         self.t.extend(np.asarray(t, np.int64))
         self.n.extend(np.asarray(n, np.int64))
         self.current.extend(np.asarray(current, np.bool_))
@@ -113,6 +122,9 @@ class ResidentIndex:
         self.valid_to.extend(np.asarray([NEVER if v is None else v for v in valid_to], np.int64))
         self.features.extend(np.asarray(features, np.uint32))
         self.chars.extend(np.asarray(chars, np.int32))
+        self.importance.extend(np.asarray(importance, np.float32))
+        self.uses.extend(np.zeros(len(t), np.uint32))
+        self.last_used.extend(np.zeros(len(t), np.int64))
         self.length.extend(np.asarray([len(a or b"") // 4 for a in terms], np.int32))
         return np.frombuffer(b"".join(part for part in terms if part), "<u4")
 
@@ -130,6 +142,8 @@ class ResidentIndex:
                 if row.t != row.n:
                     continue  # its text was purged meanwhile
                 doc = self._append(row)
+                if row.replaces and (old := self.document(row.replaces)) >= 0:  # another text of the same memory
+                    self.uses.view[doc], self.last_used.view[doc] = self.uses.view[old], self.last_used.view[old]
             elif not many:
                 self._unchain(doc)
             self.n.view[doc] = row.n
@@ -138,6 +152,7 @@ class ResidentIndex:
             self.kind.view[doc] = _KIND_CODE.get(row.kind, _ENTITY)
             self.session.view[doc] = _code(self.sessions, row.session)
             self.happened.view[doc] = row.happened
+            self.importance.view[doc] = row.importance
             if not many:
                 self._chain(doc)
             self.valid_to.view[doc] = NEVER if row.valid_to is None else row.valid_to
@@ -173,6 +188,12 @@ class ResidentIndex:
         known = self.t.view[docs] == texts if len(self) else np.zeros(len(texts), bool)
         index.put(docs[known], vectors[known])
 
+    def put_uses(self, rows: Iterable[tuple[int, int, int]]) -> None:
+        """Set how often and when (µs) memories were shown, by text id; ids that are not in the index are skipped."""
+        for t, uses, last in rows:
+            if (doc := self.document(t)) >= 0:
+                self.uses.view[doc], self.last_used.view[doc] = uses, last
+
     @property
     def history_chars(self) -> int:
         """Characters of all current raw records: what sending the whole history would take."""
@@ -182,15 +203,34 @@ class ResidentIndex:
         return self._history[1]
 
     def active(self) -> NDArray[np.bool_]:
-        """Which documents are the current text of an active memory that says something (a bare entity is only a name)."""
+        """Which documents are the current text of an active memory that says something by itself."""
         if self._active is None or self._active[0] != (self.changes, len(self)):
-            mask = self.current.view & (self.status.view == ACTIVE) & ~self.is_entity()
+            mask = self.current.view & (self.status.view == ACTIVE) & ~self.is_aside()
             self._active = ((self.changes, len(self)), mask, int(np.count_nonzero(mask)))
         return self._active[1]
 
-    def is_entity(self) -> NDArray[np.bool_]:
-        """Which documents are entities: found when asked for by kind, never by the way."""
-        return np.asarray(self.kind.view == _ENTITY)
+    def is_aside(self) -> NDArray[np.bool_]:
+        """Which documents are found when asked for by kind, never by the way."""
+        return np.asarray(_ASIDE[self.kind.view])
+
+    def retold(self) -> NDArray[np.bool_] | None:
+        """Which documents are summaries, None where there are none: what they say is said elsewhere, and counted there."""
+        if self._retold is None or self._retold[0] != (self.changes, len(self)):
+            mask = np.asarray(self.kind.view == _SUMMARY)
+            self._retold = ((self.changes, len(self)), mask if mask.any() else None)
+        return self._retold[1]
+
+    def frequency(self, term: int) -> int:
+        """How many documents hold a term, summaries left out; an upper bound."""
+        retold = self.retold()
+        if retold is None:
+            return self.postings.frequency(term)
+        return int(np.count_nonzero(~retold[self.postings.get(term)[0]]))
+
+    def documents(self) -> int:
+        """How many documents there are, summaries left out."""
+        retold = self.retold()
+        return len(self) if retold is None else len(self) - int(np.count_nonzero(retold))
 
     def active_count(self) -> int:
         """How many documents are active."""
@@ -249,6 +289,9 @@ class ResidentIndex:
             (self.features, row.features),
             (self.length, len(row.terms or b"") // 4),
             (self.chars, row.chars),
+            (self.importance, row.importance),
+            (self.uses, 0),
+            (self.last_used, 0),
             (self.prev, -1),
             (self.next, -1),
         ):

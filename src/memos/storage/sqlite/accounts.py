@@ -56,6 +56,7 @@ class SqliteAccounts:
         self._control = control
         self._keys: Kept[bytes, _Known] = Kept()
         self._any: Kept[str, bool] = Kept()
+        self._ever = False  # whether there was a key: what has become true stays true
         self._inactive: Kept[str, frozenset[Any]] = Kept()
 
     # -- users -------------------------------------------------------------------------------------------------
@@ -212,11 +213,14 @@ class SqliteAccounts:
 
     def has_keys(self) -> bool:
         """Whether a key was ever made, revoked ones included: doors that were locked stay so. Cheap: asked at every request."""
+        if self._ever:
+            return True
         with self._control.use() as db:
             kept = self._any.fresh(db)
             if "any" not in kept:
                 kept["any"] = bool(db.execute("SELECT EXISTS(SELECT 1 FROM audit WHERE action='key.create')").get)
-            return kept["any"]
+            self._ever = kept["any"]
+            return self._ever
 
     def audit(self, limit: int = 100, cursor: str | None = None) -> AuditPage:
         """What was done to users, keys and grants, newest first."""

@@ -41,8 +41,10 @@ def tell(entry: AuditEntry) -> None:
     )
 
 
-def page(db: apsw.Connection, limit: int, cursor: str | None) -> AuditPage:
-    """Entries, newest first. Raises InvalidInput for a cursor that is none."""
+def page(
+    db: apsw.Connection, limit: int, cursor: str | None, *, action: str | None = None, object: str | None = None
+) -> AuditPage:
+    """Entries, newest first: all, or those of one action or object. Raises InvalidInput for a cursor that is none."""
     whole(limit, "limit", hint="; go on with cursor for more")
     before = 1 << 62
     if cursor is not None:
@@ -50,8 +52,9 @@ def page(db: apsw.Connection, limit: int, cursor: str | None) -> AuditPage:
             raise InvalidInput(f"{cursor!r:.60} is not a cursor of the audit trail; start without one")
         before = int(cursor)
     rows: list[Any] = db.execute(
-        "SELECT n, at, actor, action, object, user, detail FROM audit WHERE n < ? ORDER BY n DESC LIMIT ?",
-        (before, limit + 1),
+        "SELECT n, at, actor, action, object, user, detail FROM audit WHERE n < ?1 AND (?3 IS NULL OR action=?3) "
+        "AND (?4 IS NULL OR object=?4) ORDER BY n DESC LIMIT ?2",
+        (before, limit + 1, action, object),
     ).fetchall()
     items = tuple(AuditEntry(from_micros(at), *rest) for _, at, *rest in rows[:limit])
     return AuditPage(items, str(rows[limit - 1][0]) if len(rows) > limit else None)
@@ -75,7 +78,9 @@ def forget_user(db: apsw.Connection, name: str) -> None:
 
 def forget_cube(db: apsw.Connection, name: str) -> None:
     """Put a stand-in for the name of a cube that was deleted."""
-    db.execute("UPDATE audit SET object=? WHERE object=? AND action GLOB 'grant.*'", (_stand_in(), name))
+    stand_in = _stand_in()
+    for actions in ("grant.*", "cube.*", "retention.*"):
+        db.execute("UPDATE audit SET object=? WHERE object=? AND action GLOB ?", (stand_in, name, actions))
 
 
 def anonymous(entry: AuditEntry, name: str) -> AuditEntry:

@@ -6,6 +6,7 @@ deleted record said.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ import apsw
 from memos.memory.ids import id_from_bytes, id_to_bytes
 from memos.memory.model import Edge, EdgeType, Memory, Status
 from memos.storage.evidence import without
+from memos.storage.ports import RELATION_EVIDENCE
 from memos.storage.sqlite import rows
 
 if TYPE_CHECKING:
@@ -121,3 +123,27 @@ def scrub_causes(db: apsw.Connection, ids: Collection[str], gone: Collection[str
         for n, cause in found:
             if any(name in str(cause) for name in gone):
                 db.execute("UPDATE memories SET cause=NULL WHERE n=?", (n,))
+
+
+def bereave_relations(db: apsw.Connection, doomed: Collection[bytes]) -> None:
+    """Take the doomed records from the evidence of relations between entities; a relation that has no other goes, in every
+    version.
+    """
+    gone = frozenset(map(id_from_bytes, doomed))
+    entities: set[bytes] = set()
+    for ident in doomed:
+        entities |= {dst for (dst,) in db.execute("SELECT dst FROM edges WHERE src=? AND type='MENTIONS'", (ident,))}
+    for entity in sorted(entities):
+        found: list[Any] = db.execute(
+            "SELECT e, info FROM edges WHERE src=? AND type='RELATES_TO' AND info IS NOT NULL", (entity,)
+        ).fetchall()
+        for e, stored in found:
+            info = json.loads(stored)
+            told = info.get(RELATION_EVIDENCE, [])
+            left = [id for id in told if id not in gone]
+            if len(left) == len(told):
+                continue
+            if left:
+                db.execute("UPDATE edges SET info=? WHERE e=?", (rows.dump({**info, RELATION_EVIDENCE: left}), e))
+            else:
+                db.execute("DELETE FROM edges WHERE e=?", (e,))

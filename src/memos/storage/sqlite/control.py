@@ -27,6 +27,29 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 
+class _Asked(threading.local):
+    """What this thread was told of the version within `moment`."""
+
+    keep = False
+    of: apsw.Connection | None = None
+    version: int | None = None
+
+
+_asked = _Asked()
+
+
+@contextlib.contextmanager
+def moment() -> Iterator[None]:
+    """Within it this thread asks once only whether anything has changed: several questions about one moment. Asking lets other
+    threads have the interpreter, and whoever answers requests would wait for it again and again. No await within.
+    """
+    _asked.keep = True
+    try:
+        yield
+    finally:
+        _asked.keep, _asked.of, _asked.version = False, None, None
+
+
 class Control:
     """One `control.db`. Quick, blocking, and safe from any thread or process."""
 
@@ -80,6 +103,7 @@ class Control:
                 self._changing = self._connected()
             db = self._changing
             db.execute("BEGIN IMMEDIATE")
+            _asked.version = None
             try:
                 check_same(self.path, self._opened)
                 yield db
@@ -92,7 +116,11 @@ class Control:
     @staticmethod
     def version(db: apsw.Connection) -> int:
         """A number that grows whenever anybody changed users, keys, cubes or grants (not: tasks, or when a key was used)."""
+        if _asked.version is not None and _asked.of is db:
+            return _asked.version
         found: int = db.execute("SELECT n FROM changes WHERE one=1").get
+        if _asked.keep:
+            _asked.of, _asked.version = db, found
         return found
 
     def note(self, sql: str, values: tuple[object, ...]) -> bool:

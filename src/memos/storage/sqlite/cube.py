@@ -55,6 +55,7 @@ from memos.storage.sqlite.ranked import RankedReads
 from memos.storage.sqlite.readers import Readers, at_once
 from memos.storage.sqlite.schema import CUBE_APPLICATION_ID, CUBE_MIGRATIONS
 from memos.storage.sqlite.tx import CubeSession
+from memos.storage.sqlite.upkept import Upkept
 from memos.storage.sqlite.writer import Writer
 from memos.storage.threads import ThreadPool, aside
 
@@ -66,7 +67,7 @@ VACUUM_LIMIT = 64 << 20  # a hard delete rewrites files up to this size at once;
 _readers = ThreadPool(4, "memos-read")
 
 
-class SqliteCube:
+class SqliteCube(Upkept):
     """A `CubeStore` in one file. `open` creates or upgrades the file; a file that cannot be written opens for
     reading.
     """

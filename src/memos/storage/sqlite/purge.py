@@ -14,7 +14,7 @@ import apsw
 from memos.memory.ids import id_from_bytes, id_to_bytes
 from memos.memory.model import EdgeType, Layer, Status
 from memos.storage.ports import ANY_STATUS, DIGEST, Purged
-from memos.storage.sqlite import bereave, reads
+from memos.storage.sqlite import bereave, reads, upkept
 from memos.storage.timeline import reinstate, settle, slot_of
 
 if TYPE_CHECKING:
@@ -47,6 +47,7 @@ def purge(tx: SqliteTx, ids: Iterable[str]) -> Purged:
     vectors = _drop_vectors_after(tx.db, plan)
     term_ids: set[int] = set()
     beside |= bereave.bereave(tx, plan.doomed, term_ids)
+    bereave.bereave_relations(tx.db, plan.doomed)
     slots = {
         slot for id in gone | beside if (memory := tx.get(id)) is not None and (slot := slot_of(memory)) is not None
     }
@@ -76,7 +77,9 @@ def _cascade(db: apsw.Connection, plan: _Plan) -> None:
             "SELECT DISTINCT src FROM edges WHERE dst=? AND type IN (?, ?)", (ident, *_EVIDENCE)
         ).fetchall()
         for (child,) in children:
-            if child not in plan.doomed and _all_doomed(db, "dst", "src", child, _EVIDENCE, plan.doomed):
+            if child not in plan.doomed and (
+                _is_summary(db, child) or _all_doomed(db, "dst", "src", child, _EVIDENCE, plan.doomed)
+            ):
                 plan.doomed.add(child)
                 frontier.append(child)
         entities: list[Any] = db.execute(
@@ -88,6 +91,14 @@ def _cascade(db: apsw.Connection, plan: _Plan) -> None:
             if entity not in plan.doomed and _all_doomed(db, "src", "dst", entity, _MENTIONS, plan.doomed):
                 plan.doomed.add(entity)
                 frontier.append(entity)
+
+
+def _is_summary(db: apsw.Connection, ident: bytes) -> bool:
+    """Whether a memory retells all of its evidence: its words are those of whatever is deleted, so it goes whole, and is written
+    anew from what stays.
+    """
+    sql = "SELECT 1 FROM memories WHERE id=? AND known_to IS NULL AND kind='summary'"
+    return bool(db.execute(sql, (ident,)).get)
 
 
 def _all_doomed(
@@ -132,7 +143,7 @@ def _lost_reading(tx: SqliteTx, plan: _Plan) -> set[str]:
     again.
     """
     read: set[bytes] = set()
-    for ident in plan.doomed:
+    for ident in (i for i in plan.doomed if not _is_summary(tx.db, i)):
         found = tx.db.execute("SELECT dst FROM edges WHERE src=? AND type='DERIVED_FROM'", (ident,))
         read |= {dst for (dst,) in found if dst not in plan.doomed}
     memories = (tx.get(id_from_bytes(ident)) for ident in read)
@@ -164,6 +175,7 @@ def _remove(tx: SqliteTx, plan: _Plan, term_ids: set[int]) -> Purged:
     db = tx.db
     versions = edges = vectors = 0
     tx.keep_numbers_used()
+    upkept.forget(db, plan.doomed)
     if plan.doomed:
         db.execute("INSERT OR REPLACE INTO meta(key, value) VALUES(?, '1')", (UNERASED,))
     for ident in plan.doomed:

@@ -14,7 +14,8 @@ import structlog
 from numpy.typing import NDArray
 
 from memos.errors import DimensionMismatch, MemosError
-from memos.memory.filter import Filter, asks_for
+from memos.memory.filter import And, Compare, Field, Filter, Not, Op, asks_for
+from memos.memory.model import ASIDE
 from memos.memory.time import from_micros, to_micros
 from memos.storage.ports import NOW, Outline, Pool, Probe, Scored, TextQuery, View
 from memos.storage.resident.gather import Resolved, Span, gather, rarity_of, text_score
@@ -98,7 +99,7 @@ class RankedReads:
         with self.feed.lock:
             index = self.feed.refresh()
             numbers = terms.lookup(db, words)
-            return len(index), {w: index.postings.frequency(n) for w, n in numbers.items()}
+            return index.documents(), {w: index.frequency(n) for w, n in numbers.items()}
 
     def outline(self, db: apsw.Connection) -> Outline:
         """Who speaks in the cube, and which time it covers; empty while a large index loads."""
@@ -106,7 +107,8 @@ class RankedReads:
             return Outline({})
         with self.feed.lock:
             speakers, first, last = self.feed.refresh().outline()
-        return Outline(speakers, from_micros(first), from_micros(last)) if speakers else Outline({})
+            aliases = self.feed.aliases
+        return Outline(speakers, from_micros(first), from_micros(last), aliases) if speakers else Outline({})
 
     def forget_masks(self) -> None:
         """Drop what filters left, after the file was rewritten."""
@@ -153,7 +155,7 @@ class RankedReads:
         known = index.t.view[docs] == pairs[:, 0] if len(index) else np.zeros(len(docs), bool)
         mask[docs[known]] = True
         if not asks_for(where, "kind"):
-            mask &= ~index.is_entity()
+            mask &= ~index.is_aside()
         rows[docs[known]] = pairs[known, 1]
         with self._guard:
             if len(self._masks) >= MASKS_KEPT:
@@ -170,7 +172,7 @@ def _resolve(db: apsw.Connection, index: ResidentIndex, probe: Probe) -> Resolve
     """The question in this index's term numbers, weighted by rarity."""
     numbers = terms.lookup(db, probe.terms)
     rarity = probe.idf or {
-        w: rarity_of(len(index), index.postings.frequency(numbers[w]) if w in numbers else 0) for w in probe.terms
+        w: rarity_of(index.documents(), index.frequency(numbers[w]) if w in numbers else 0) for w in probe.terms
     }
     weights = {w: weight * rarity[w] for w, weight in probe.terms.items()}
     if len(weights) > MAX_TERMS:
@@ -189,9 +191,12 @@ def _resolve(db: apsw.Connection, index: ResidentIndex, probe: Probe) -> Resolve
 
 def _cold_pool(db: apsw.Connection, probe: Probe, where: Filter | None, view: View) -> Pool:
     """Candidates by the stored full text alone."""
+    if not asks_for(where, "kind"):
+        shown = Not(Compare(Field("kind"), Op.IN, tuple(sorted(kind.value for kind in ASIDE))))
+        where = shown if where is None else And((where, shown))
     found = reads.text_rows(db, TextQuery(tuple(probe.terms)), probe.text_pool, where, view)
     columns: dict[str, NDArray[Any]] = {
-        name: np.zeros(len(found), np.float32) for name in ("dense", "dense_window", "speaker", "date", "exact")
+        name: np.zeros(len(found), np.float32) for name in ("dense", "dense_window", "speaker", "date", "exact", "worth")
     }
     columns["lexical"] = columns["coarse"] = np.asarray([r.score for r in found], np.float32)
     columns |= traits(

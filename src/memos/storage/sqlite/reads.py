@@ -93,6 +93,12 @@ def count(db: apsw.Connection, where: Filter | None, view: View) -> int:
     return int(db.execute(f"SELECT count(*) FROM memories m WHERE {condition}", params).get)
 
 
+def text_bytes(db: apsw.Connection, where: Filter | None, view: View) -> int:
+    """How many bytes (UTF-8) the texts of these memories have together."""
+    condition, params = _conditions(where, view)
+    return int(db.execute(f"SELECT coalesce(sum(octet_length(m.text)), 0) FROM memories m WHERE {condition}", params).get)
+
+
 def matching_texts(db: apsw.Connection, where: Filter | None, view: View) -> list[tuple[int, int]]:
     """(text id, row number) of every memory the view and filter leave."""
     condition, params = _conditions(where, view)
@@ -275,7 +281,7 @@ def todo(
 
 
 _UNEMBEDDED = (
-    "FROM memories x WHERE x.n > ? AND x.n = x.t AND x.kind <> 'entity' AND NOT EXISTS("
+    "FROM memories x WHERE x.n > ? AND x.n = x.t AND x.kind NOT IN ('entity', 'summary') AND NOT EXISTS("
     "SELECT 1 FROM vectors v JOIN models k ON k.m=v.m WHERE v.t=x.t AND k.name=?) "
     "AND EXISTS(SELECT 1 FROM memories c WHERE c.id=x.id AND c.known_to IS NULL AND c.t=x.t)"
 )
@@ -381,6 +387,7 @@ _ORPHANS = (
     ("full-text rows without a memory", "SELECT count(*) FROM fts WHERE rowid NOT IN (SELECT n FROM memories)"),
     ("memories whose text is gone", "SELECT count(*) FROM memories WHERE t NOT IN (SELECT n FROM memories WHERE t=n)"),
     ("keys of a memory that does not exist", "SELECT count(*) FROM keys WHERE id NOT IN (SELECT id FROM memories)"),
+    ("uses of a memory that does not exist", "SELECT count(*) FROM uses WHERE id NOT IN (SELECT id FROM memories)"),
     ("vectors without a memory", "SELECT count(*) FROM vectors WHERE t NOT IN (SELECT n FROM memories)"),
     (
         "edges to or from a memory that does not exist",

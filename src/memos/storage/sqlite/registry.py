@@ -8,6 +8,7 @@ import json
 import os
 import uuid
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ import apsw
 
 from memos.errors import InvalidInput, NotFound, StorageError
 from memos.memory.time import from_micros, to_micros, utcnow
-from memos.storage.accounts import LEVELS, Grant
+from memos.storage.accounts import LEVELS, AuditPage, Grant
 from memos.storage.held import abandoned, hold
 from memos.storage.names import check_name, encoded_info
 from memos.storage.ports import CubeInfo, Durability
@@ -127,6 +128,38 @@ class SqliteRegistry:
             params = (user, user)
         with self._control.use() as db:
             return [_info(db, r) for r in db.execute(sql + " ORDER BY name", params).fetchall()]
+
+    def set_info(self, name: str, key: str, value: object, by: str) -> CubeInfo:
+        """Put a value under a key of a cube's info (None takes it out), and tell the audit trail which key it was. Other keys
+        stay as they are, whoever writes them meanwhile. Raises NotFound.
+        """
+        check_name(by, "by")
+        with self._control.change() as db:
+            row = db.execute("SELECT info, owner FROM cubes WHERE name=? AND deleted_at IS NULL", (name,)).fetchone()
+            if row is None:
+                raise NotFound(f"cube {name!r} does not exist")
+            info = {**(json.loads(row[0]) if row[0] else {}), key: value}
+            stored = encoded_info({k: v for k, v in info.items() if v is not None})
+            db.execute("UPDATE cubes SET info=? WHERE name=?", (stored, name))
+            told = audit.record(db, by, "cube.set", name, str(row[1]), key)
+        audit.tell(told)
+        found = self.find(name)
+        if found is None:
+            raise NotFound(f"cube {name!r} does not exist")
+        return found
+
+    def tell(self, action: str, cube: CubeInfo, by: str, detail: str) -> None:
+        """Write into the audit trail what was done to a cube, unless it is deleted meanwhile. The log gets no details."""
+        with self._control.change() as db:
+            if not db.execute("SELECT 1 FROM cubes WHERE file=? AND deleted_at IS NULL", (cube.location,)).get:
+                return
+            told = audit.record(db, by, action, cube.name, cube.owner, detail)
+        audit.tell(replace(told, detail=""))
+
+    def told(self, action: str, cube: str, limit: int = 100, cursor: str | None = None) -> AuditPage:
+        """What the audit trail says of one kind of action on a cube, newest first. Raises InvalidInput."""
+        with self._control.use() as db:
+            return audit.page(db, limit, cursor, action=action, object=cube)
 
     def level(self, cube: CubeInfo, user: str) -> str | None:
         """What a user may do with a cube: read, write, admin (the owner's), or None."""

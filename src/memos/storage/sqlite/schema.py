@@ -74,6 +74,17 @@ CREATE INDEX todo_id ON todo(id);
 CREATE TABLE purges(p INTEGER PRIMARY KEY AUTOINCREMENT, t INTEGER NOT NULL, what TEXT NOT NULL DEFAULT 'text') STRICT;
 """
 
+# Beside the clocks, and nothing that anything else rests on: how often memories were shown, and what each session is about.
+_CUBE_V2 = """
+-- `u` is new with every change of a row: what holds counts in memory reads those after the last it knows.
+CREATE TABLE uses(
+  u INTEGER PRIMARY KEY AUTOINCREMENT, id BLOB NOT NULL UNIQUE, n INTEGER NOT NULL, last INTEGER NOT NULL
+) STRICT;
+CREATE TABLE working(
+  session TEXT PRIMARY KEY, asked_at INTEGER NOT NULL, made_at INTEGER NOT NULL, upto BLOB, items TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+"""
+
 _CONTROL_V1 = """
 CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT) STRICT, WITHOUT ROWID;
 CREATE TABLE users(name TEXT PRIMARY KEY, created_at INTEGER NOT NULL, info TEXT) STRICT;
@@ -182,6 +193,10 @@ def _cube_v1(db: apsw.Connection) -> None:
     db.execute(_CUBE_V1)
 
 
+def _cube_v2(db: apsw.Connection) -> None:
+    db.execute(_CUBE_V2)
+
+
 def _control_v1(db: apsw.Connection) -> None:
     db.execute(_CONTROL_V1)
 
@@ -200,5 +215,5 @@ def _control_v3(db: apsw.Connection) -> None:
             )
 
 
-CUBE_MIGRATIONS: tuple[Migration, ...] = (_cube_v1,)
+CUBE_MIGRATIONS: tuple[Migration, ...] = (_cube_v1, _cube_v2)
 CONTROL_MIGRATIONS: tuple[Migration, ...] = (_control_v1, _control_v2, _control_v3)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
+from typing import Any
 
 import apsw
 import numpy as np
@@ -22,20 +23,25 @@ from memos.storage.sqlite import purge, rows, undo
 from memos.storage.sqlite.terms import TermDictionary, fts_document, pack
 from memos.text.document import TermRow, term_row
 
+_KEY = "INSERT OR REPLACE INTO keys(key, id) VALUES(?, ?)"
+_MARK = "INSERT OR IGNORE INTO todo(task, id, since) VALUES(?, ?, ?)"
+# Of the last memory and edge when they were written, and the highest numbers that rows have and ever had.
+_LAST = (
+    "SELECT (SELECT known_from FROM memories ORDER BY n DESC LIMIT 1), (SELECT known_from FROM edges ORDER BY e DESC LIMIT 1), "
+    "(SELECT max(n) FROM memories), (SELECT value FROM meta WHERE key='last_n')"
+)
+
 
 class SqliteTx:
     """One atomic change of a cube file. Lives only while its function runs, in the writer thread."""
 
-    def __init__(self, db: apsw.Connection, terms: TermDictionary, now_us: int, change: Change) -> None:
+    def __init__(self, session: CubeSession, db: apsw.Connection, now_us: int, change: Change) -> None:
         self.db = db
-        self._terms = terms
+        self._session = session
+        self._terms = session.terms
         self.now_us = now_us
         self.change = change
         self.change_id = id_to_bytes(change.id or new_id())
-        self._last_n = max(
-            int(db.execute("SELECT coalesce(max(n), 0) FROM memories").get),
-            int(db.execute("SELECT value FROM meta WHERE key='last_n'").get or 0),
-        )
 
     @property
     def now(self) -> datetime:
@@ -53,6 +59,10 @@ class SqliteTx:
         """The id of the memory that was last put under this key."""
         found = self.db.execute("SELECT id FROM keys WHERE key=?", (key,)).get
         return None if found is None else id_from_bytes(found)
+
+    def point(self, key: bytes, id: str) -> None:
+        """Find this memory, as it is, under one more key from now on."""
+        self.db.execute("INSERT OR REPLACE INTO keys(key, id) VALUES(?, ?)", (key, id_to_bytes(id)))
 
     def find_slot(self, slot: str, statuses: Collection[Status] | None = None) -> list[Memory]:
         """Current versions of all memories of a slot with these statuses (default: active), oldest first."""
@@ -74,6 +84,20 @@ class SqliteTx:
         return [e for e in out if types is None or e.type in types]
 
     # -- memories ----------------------------------------------------------------------------------------------
+
+    def put_new(
+        self, memory: Memory, op: str = "add", *, terms: TermRow, key: bytes | None = None, tasks: Sequence[str] = ()
+    ) -> Memory:
+        """Add a memory whose id was made just now, with the marks of what is to be done for it: nothing has to be looked up."""
+        now = self.now
+        stored = replace(memory, version=1, known_from=now, known_to=None, recorded_at=memory.recorded_at or now)
+        self._insert(stored, op, None, terms)
+        ident = id_to_bytes(memory.id)
+        if key is not None:
+            self.db.execute(_KEY, (key, ident))
+        for task in tasks:
+            self.db.execute(_MARK, (task, ident, self.now_us))
+        return stored
 
     def put(self, memory: Memory, op: str = "add", *, terms: TermRow | None = None, key: bytes | None = None) -> Memory:
         """Add a memory, or a new version of it; returns it with version and clocks set.
@@ -104,7 +128,7 @@ class SqliteTx:
             same = dated and (stored.text, stored.title, stored.speaker, stored.kind) == (text, title, speaker, kind)
             self._insert(stored, op, (t, features) if same and terms is None else None, terms, replaced=n)
         if key is not None:
-            self.db.execute("INSERT OR REPLACE INTO keys(key, id) VALUES(?, ?)", (key, ident))
+            self.db.execute(_KEY, (key, ident))
         return stored
 
     def _insert(
@@ -114,8 +138,7 @@ class SqliteTx:
         _check_characters(m.id, values)
         if replaced is not None:
             self.db.execute("UPDATE memories SET known_to=? WHERE n=?", (self.now_us, replaced))
-        self._last_n += 1
-        n = self._last_n
+        n = self._session.next_number()
         if same_text is not None:
             self.db.execute(rows.INSERT, (n, *same_text, None, None, *values))
             return
@@ -179,7 +202,7 @@ class SqliteTx:
     def mark(self, id: str, task: str) -> None:
         """Note durably that `task` is to be done for this memory. Raises NotFound when there is no such memory."""
         ident = id_to_bytes(id)
-        self.db.execute("INSERT OR IGNORE INTO todo(task, id, since) VALUES(?, ?, ?)", (task, ident, self.now_us))
+        self.db.execute(_MARK, (task, ident, self.now_us))
         if self.db.changes() and not self.db.execute("SELECT 1 FROM memories WHERE id=? LIMIT 1", (ident,)).get:
             self.unmark(id, task)
             raise NotFound(f"memory {id} does not exist in this cube")
@@ -251,7 +274,9 @@ class SqliteTx:
 
     def keep_numbers_used(self) -> None:
         """Remember the highest row number before rows are deleted, so that it is never given out again."""
-        self.db.execute("INSERT OR REPLACE INTO meta(key, value) VALUES('last_n', ?)", (str(self._last_n),))
+        self.db.execute(
+            "INSERT OR REPLACE INTO meta(key, value) VALUES('last_n', ?)", (str(self._session.last_number()),)
+        )
 
     def forget_terms(self) -> None:
         """Drop cached term numbers, some of which a deletion took out of the dictionary."""
@@ -269,24 +294,39 @@ class CubeSession:
 
     def __init__(self, db: apsw.Connection) -> None:
         self._db = db
-        self._terms = TermDictionary(db)
+        self.terms = TermDictionary(db)
+        self._last_n: int | None = None
 
     def prepare(self, changes: Sequence[Change]) -> None:
         """Nothing: all changes are alike."""
 
     def clock(self, after: int) -> int:
         """The change's time in µs: now, but never before what is already recorded (clocks of machines go back)."""
-        memory = self._db.execute("SELECT known_from FROM memories ORDER BY n DESC LIMIT 1").get or 0
-        edge = self._db.execute("SELECT known_from FROM edges ORDER BY e DESC LIMIT 1").get or 0
-        return max(to_micros(utcnow()), memory + 1, edge + 1, after + 1)
+        found: Any = self._db.execute(_LAST).fetchone()
+        memory, edge, n, used = found
+        self._last_n = max(n or 0, int(used or 0))
+        return max(to_micros(utcnow()), (memory or 0) + 1, (edge or 0) + 1, after + 1)
+
+    def last_number(self) -> int:
+        """The highest row number that was ever given out."""
+        if self._last_n is None:
+            found: Any = self._db.execute(_LAST).fetchone()
+            self._last_n = max(found[2] or 0, int(found[3] or 0))
+        return self._last_n
+
+    def next_number(self) -> int:
+        """A row number that was never used."""
+        self._last_n = n = self.last_number() + 1
+        return n
 
     def begin(self, now_us: int, change: Change) -> SqliteTx:
         """The transaction as one change sees it."""
-        return SqliteTx(self._db, self._terms, now_us, change)
+        return SqliteTx(self, self._db, now_us, change)
 
     def forget(self) -> None:
-        """Drop the cached numbers of words."""
-        self._terms.forget()
+        """Drop the cached numbers of words and rows."""
+        self.terms.forget()
+        self._last_n = None
 
 
 def _check_characters(id: str, values: Iterable[object]) -> None:

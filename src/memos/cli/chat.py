@@ -1,0 +1,94 @@
+"""`memos chat`: a conversation in the terminal that remembers, one question for scripts, or a question a line from a pipe."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from memos.cli.state import State, state_of
+from memos.errors import InvalidInput
+
+if TYPE_CHECKING:
+    pass
+
+
+def chat(
+    ctx: typer.Context,
+    once: Annotated[
+        str | None, typer.Option("--once", "-q", help="Answer this one question; `-` reads it from standard input.")
+    ] = None,
+    session: Annotated[
+        str | None, typer.Option("--session", "-s", help="Conversation to go on with (default: a new one).")
+    ] = None,
+    model: Annotated[
+        str | None, typer.Option("--model", "-m", help="Model to ask, where several are configured.")
+    ] = None,
+    system_prompt: Annotated[
+        str | None, typer.Option("--system", help="Instructions of your own; {memories} says where memories go.")
+    ] = None,
+    temperature: Annotated[float | None, typer.Option(help="0 to 2; the provider's own by default.")] = None,
+    max_tokens: Annotated[int | None, typer.Option("--max-tokens", min=1, help="Longest answer.")] = None,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=0, help="Memories looked at; 0: answer without.")] = 20,
+    keep: Annotated[bool, typer.Option("--keep/--no-keep", help="Remember the conversation.")] = True,
+) -> None:
+    """Talk with a chat model that remembers. In the conversation, /help lists what can be asked for.
+
+    The model is set by MEMOS_LLM (or MEMOS_LLM_CHAT). In a pipe, each line is a question; with --json each answer is a line.
+    """
+    from memos.cli.chat_session import Conversation
+
+    state = state_of(ctx)
+    options: dict[str, Any] = {
+        "model": model,
+        "system_prompt": system_prompt,
+        "temperature": temperature,
+        "max_tokens": max_tokens,
+        "limit": limit,
+        "add": keep,
+        **state.where,
+    }
+    question = _question(once)
+    with state.system(background=True) as system:
+        name = system.chat_model(model)
+        talk = Conversation(system, state, session, options)
+        if question is not None:
+            _once(state, talk, question)
+        elif sys.stdin.isatty():
+            talk.welcome(name)
+            talk.loop(_typed)
+        else:
+            talk.loop(_piped, strict=True)
+
+
+def _question(once: str | None) -> str | None:
+    """The question of `--once`."""
+    if once != "-":
+        return once
+    text = sys.stdin.buffer.read().decode("utf-8", "replace").strip()
+    if not text:
+        raise InvalidInput("standard input holds no question")
+    return text
+
+
+def _once(state: State, talk: Any, question: str) -> None:
+    if state.json:
+        state.answer(talk.whole(question), lambda _: None)
+    else:
+        talk.ask(question)
+        talk.raise_failure()
+
+
+def _typed() -> str | None:
+    """What was typed; None at the end."""
+    try:
+        return input("you> ")
+    except EOFError:
+        print()
+        return None
+
+
+def _piped() -> str | None:
+    line = sys.stdin.buffer.readline()
+    return line.decode("utf-8", "replace").rstrip("\r\n") if line else None

@@ -1,0 +1,229 @@
+"""Bringing what a model read in a run of records into a cube, in one change: what an earlier reading by a model derived from
+these records, and this one does not say again, is taken back; what rules, other records or somebody's hand say stays.
+
+The records themselves are never touched (law 1); the whole of it is undone as one change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from memos.memory.model import EdgeType, Kind, Layer, Memory, Source, Status
+from memos.memory.statement import Reading, SegmentReading, Statement
+from memos.organize.forget import retract, take_back
+from memos.organize.known import SAID_AS, as_known
+from memos.organize.naming import learn_names
+from memos.organize.reconcile import READER, Outcome, mention, reconcile
+from memos.organize.relate import relate, unrelate
+from memos.organize.subjects import resolved
+from memos.storage.ports import CURRENT, READ, WAS_TRUE, CubeStore, View, WriteTx
+
+_NOTHING = Reading()
+# What is done to a memory by reading and by time. Anything else in its history is somebody's hand.
+_BY_ITSELF = frozenset(
+    {
+        *("derive", "evidence", "merge", "supersede", "contradict", "restore", "end", "split", "retract", "reread"),
+        *("subject", "type", "summarize"),
+    }
+)
+_TOLD = (Kind.FACT, Kind.PROFILE, Kind.PREFERENCE, Kind.COMMITMENT, Kind.EVENT)
+
+
+@dataclass(frozen=True, slots=True)
+class Noted:
+    """What was derived from some records before they are read: all of it by id, and the ids that somebody has touched."""
+
+    derived: Mapping[str, Memory] = field(default_factory=dict)
+    by_hand: frozenset[str] = frozenset()
+
+    def by_rules(self, traces: Collection[str]) -> list[Memory]:
+        """What rules alone derived from nothing but these records, and is current: what a reading may call wrong."""
+        return [
+            m
+            for m in self.derived.values()
+            if READER not in m.body
+            and m.kind in _TOLD
+            and m.status in CURRENT
+            and m.id not in self.by_hand
+            and {s.memory_id for s in m.sources} <= set(traces)
+        ]
+
+
+@dataclass(slots=True)
+class Reread:
+    """What a reading changed: records read, and memories added, said again, taken back and called wrong."""
+
+    records: int = 0
+    taken_back: int = 0
+    wrong: int = 0
+    outcome: Outcome = field(default_factory=Outcome)
+
+
+async def noted(store: CubeStore, traces: Collection[str]) -> Noted:
+    """What is derived from records now."""
+    links = await store.neighbors(
+        list(traces), types=(EdgeType.DERIVED_FROM,), direction="in", view=View(statuses=WAS_TRUE)
+    )
+    found = await store.get(list(dict.fromkeys(link.edge.src for link in links)), View(statuses=WAS_TRUE))
+    derived = {m.id: m for m in found if m.layer is not Layer.TRACE}
+    touched = set()
+    for m in derived.values():
+        if m.version > 1 and any(v.op not in _BY_ITSELF for v in await store.history(m.id)):
+            touched.add(m.id)
+    return Noted(derived, frozenset(touched))
+
+
+def apply_reading(tx: WriteTx, traces: Sequence[Memory], found: SegmentReading, before: Noted) -> Reread:
+    """Bring a reading of `traces`, as they were read, into the cube.
+
+    A record that was changed or taken back meanwhile keeps its mark, and what was found in it is dropped; one whose mark is gone
+    was read by somebody else.
+    """
+    done = Reread()
+    live = {t.id: t for t in traces if _as_it_was(tx, t) and tx.unmark(t.id, READ)}
+    if not live:
+        return done
+    done.records = len(live)
+    readings = {id: _kept(found.readings.get(id, _NOTHING), live, found.reader) for id in live}
+    said = [(s, resolved(tx, live[id], s).key) for id, reading in readings.items() for s in reading.statements]
+    done.wrong = retract(tx, _wrong(tx, found.wrong, live, before))
+    done.taken_back = take_back(tx, _not_said_again(tx, live, said, before))
+    unrelate(tx, live, read_by_models=True)  # before the mentions go, by which it finds them
+    _forget_mentions(tx, live, readings)
+    for id, trace in live.items():
+        for statement in readings[id].statements:
+            done.wrong += retract(tx, _misread(tx, trace, statement, live, before))
+            reconcile(tx, trace, [statement], done.outcome)
+            for source in () if statement.ended else statement.also:
+                reconcile(tx, live[str(source.memory_id)], [_by(statement, source)], done.outcome)
+        for name in readings[id].mentions:
+            mention(tx, trace, name, done.outcome, found.reader)
+        learn_names(tx, trace, readings[id].statements)
+        for relation in readings[id].relations:
+            relate(tx, trace, relation, done.outcome, found.reader)
+    return done
+
+
+def _as_it_was(tx: WriteTx, trace: Memory) -> bool:
+    now = tx.get(trace.id)
+    return now is not None and now.text == trace.text and now.status is not Status.RETRACTED
+
+
+def _kept(reading: Reading, live: Mapping[str, Memory], reader: str) -> Reading:
+    """A reading with the reader's name on it, and no evidence but records that are read now."""
+    statements = [
+        replace(
+            s,
+            body={**s.body, READER: reader},
+            also=tuple(e for e in s.also if e.memory_id in live and e.memory_id != s.source.memory_id),
+        )
+        for s in reading.statements
+        if s.source.memory_id in live
+    ]
+    return replace(reading, statements=tuple(statements))
+
+
+def _by(statement: Statement, source: Source) -> Statement:
+    """The same, as another record says it: a repetition, which ends nothing."""
+    return replace(statement, source=source, also=(), ends=())
+
+
+def _may_go(tx: WriteTx, id: str, before: Noted) -> Memory | None:
+    """The memory, where it is as it was when the records were given to the model, and nobody's hand was on it."""
+    now, was = tx.get(id), before.derived.get(id)
+    if now is None or was is None or now.version != was.version or id in before.by_hand or now.status not in WAS_TRUE:
+        return None
+    return now
+
+
+def _records_of(tx: WriteTx, id: str) -> set[str]:
+    return {e.dst for e in tx.edges(id, "out", (EdgeType.DERIVED_FROM,))}
+
+
+def _wrong(tx: WriteTx, ids: Iterable[str], live: Collection[str], before: Noted) -> list[str]:
+    """Those of the memories called wrong that only rules read, and only in these records."""
+    out = []
+    for id in dict.fromkeys(ids):
+        memory = _may_go(tx, id, before)
+        if memory is not None and READER not in memory.body and _records_of(tx, id) <= set(live):
+            out.append(id)
+    return out
+
+
+def _misread(tx: WriteTx, trace: Memory, statement: Statement, live: Collection[str], before: Noted) -> list[str]:
+    """What rules read in the same words as the one value of a slot, where the model read another that holds since then."""
+    statement = resolved(tx, trace, statement)
+    if not statement.single or statement.ended or statement.valid_to is not None:
+        return []
+    there = tx.find_slot(statement.slot, WAS_TRUE)
+    same = any(m.body.get("key") == statement.key for m in there)
+    if same or as_known(tx, statement, there) is not statement:  # the same in other words
+        return []
+    out = []
+    for known in tx.find_slot(statement.slot):
+        memory = _may_go(tx, known.id, before)
+        if (
+            memory is not None
+            and READER not in memory.body
+            and not memory.body.get("past")
+            and _records_of(tx, memory.id) == {statement.source.memory_id}
+            and memory.valid_from in (None, statement.valid_from, statement.source.time)
+        ):
+            out.append(memory.id)
+    return out
+
+
+def _not_said_again(
+    tx: WriteTx, live: Collection[str], said: Sequence[tuple[Statement, str]], before: Noted
+) -> dict[str, set[str]]:
+    """The evidence in these records that an earlier reading by a model saw, of what is not said now. What is said again stays,
+    under its id, in the words and with the name of this reading. `said`: statements, with the keys they are brought in under.
+    """
+    read: dict[str, dict[str, object]] = {}  # by memory: the records, and under which key it was told there
+    for id in live:
+        for edge in tx.edges(id, "in", (EdgeType.DERIVED_FROM,)):
+            if READER in edge.info:
+                read.setdefault(edge.src, {})[id] = (edge.info.get(SAID_AS) or {}).get("key")
+    gone: dict[str, set[str]] = {}
+    for id, records in read.items():
+        memory = _may_go(tx, id, before)
+        if memory is None:
+            continue
+        keys = {memory.body.get("key"), *records.values()}
+        again = next((s for s, key in said if {s.key, key} & keys and _says(s, memory)), None)
+        if again is None:
+            gone[id] = set(records)
+        elif _records_of(tx, id) <= set(records) and READER in memory.body and again.key == memory.body.get("key"):
+            restated = replace(
+                memory,
+                text=again.text,
+                tags=again.tags,
+                confidence=again.confidence,
+                body={**memory.body, **again.body},
+            )
+            if restated != memory:
+                tx.put(restated, "reread")
+    return gone
+
+
+def _says(statement: Statement, memory: Memory) -> bool:
+    """Whether a statement, of the same key, says what a memory says, of the same time."""
+    if statement.ended or statement.kind is not memory.kind:
+        return False
+    told = {source.time for source in memory.sources} | {None}
+    since = memory.valid_from in told if statement.valid_from is None else memory.valid_from == statement.valid_from
+    if statement.valid_to is None:
+        return since and not memory.body.get("past")
+    return since and memory.valid_to == statement.valid_to
+
+
+def _forget_mentions(tx: WriteTx, live: Mapping[str, Memory], readings: Mapping[str, Reading]) -> None:
+    """Take away what an earlier reading by a model saw named in the records, and this one does not."""
+    for id in live:
+        names = {m.name.casefold() for m in readings[id].mentions}
+        names |= {m.name.casefold() for r in readings[id].relations for m in (r.subject, r.object)}
+        for edge in tx.edges(id, "out", (EdgeType.MENTIONS,)):
+            entity = tx.get(edge.dst)
+            if READER in edge.info and entity is not None and entity.text.casefold() not in names:
+                tx.unlink(id, edge.dst, EdgeType.MENTIONS)
