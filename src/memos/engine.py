@@ -110,21 +110,24 @@ class Stream(Generic[S, P, R]):
 
 
 def _items(instance: Part, generator: AsyncGenerator[R, None]) -> Iterator[R]:
+    turn = asyncio.Lock()  # who is interrupted in the middle of an item leaves it running for a moment
+
     async def following() -> tuple[R] | None:
-        async for item in generator:
-            return (item,)
-        return None
+        async with turn:
+            async for item in generator:
+                return (item,)
+            return None
+
+    async def ended() -> None:
+        async with turn:
+            await generator.aclose()
 
     try:
         while (item := instance._engine.run(following())) is not None:
             yield item[0]
     finally:
         with contextlib.suppress(InvalidInput):  # closed meanwhile, and the generator with it
-            instance._engine.run(_ended(generator))
-
-
-async def _ended(generator: AsyncGenerator[Any, None]) -> None:
-    await generator.aclose()
+            instance._engine.run(ended())
 
 
 def _bound(method: Callable[..., R], instance: Part, *args: Any, **kwargs: Any) -> R:

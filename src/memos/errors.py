@@ -151,6 +151,14 @@ class Busy(MemosError):
         self.retry_after = retry_after
 
 
+class OverBudget(ModelBusy, Busy):
+    """A user has used the tokens that `llm_tokens_per_user_per_day` gives her; again after `retry_after` seconds, when the next
+    day (of UTC) begins. The model was not asked.
+    """
+
+    code = "over_budget"
+
+
 class LeaseLost(MemosError):
     """The worker held its tasks longer than its lease, and another has them now; what it did must not be counted."""
 

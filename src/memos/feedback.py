@@ -21,21 +21,22 @@ from memos.memory.model import Memory
 from memos.models.llm.port import ChatModel
 from memos.models.llm.purposes import Llms
 from memos.organize.digest import digest
-from memos.organize.feedback import FEEDBACK, Applied, Plan, Stale, apply, kept, message, plan, recalled
+from memos.organize.feedback import Applied, Plan, Stale, apply, kept, message, plan, recalled
 from memos.organize.rate import rate
 from memos.organize.targets import with_kin
 from memos.reading.read import read_trace, speaker_of
 from memos.scheduler.cube_tasks import SYSTEM, cube_of, cube_task
 from memos.scheduler.job import Done, Job
+from memos.scheduler.kinds import DIGEST
 from memos.scheduler.kinds import FEEDBACK as KIND
-from memos.storage.ports import Change, CubeInfo, CubeStore, WriteTx
+from memos.storage.ports import FEEDBACK, Change, CubeInfo, CubeStore, WriteTx
 from memos.storage.sqlite.cube import SqliteCube
 from memos.storage.sqlite.probe import marked
 from memos.storage.sqlite.registry import SqliteRegistry
 from memos.storage.tasks import LIVE, MAX_ATTEMPTS, NewTask, TaskQuery, TaskQueue
 from memos.text.analysis import analyze
 
-__all__ = ["FEEDBACK", "FeedbackWork", "Wanted", "rehearse", "settle", "task_of"]
+__all__ = ["FeedbackWork", "Wanted", "rehearse", "settle", "task_of"]
 
 log = structlog.get_logger(__name__)
 
@@ -228,6 +229,7 @@ class FeedbackWork:
             async with self._cubes.use(info) as store:
                 if (error := await self._settle_all(store, info, ids)) is not None:
                     failed[task.id] = error
+            await self._queue.enqueue([cube_task(DIGEST, info, task.user)])  # what is new has no vectors yet
         return Done(failed=failed)
 
     async def _settle_all(self, store: SqliteCube, info: CubeInfo, ids: list[str] | None) -> MemosError | None:

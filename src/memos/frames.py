@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from memos.memory.model import EMPTY, Memory, Version
+from memos.memory.spending import LlmUse
 from memos.memory.upkeep import RetentionRule, RetentionRun, Topic
 from memos.storage.accounts import ApiKey, Grant, User
 from memos.storage.ports import CubeInfo, Link
@@ -96,6 +97,14 @@ class Runs:
     """Runs of retention, newest first."""
 
     items: tuple[RetentionRun, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LlmUses:
+    """What language models used and cost; `total` is the sum of everything asked for, also of what `items` leaves out."""
+
+    items: tuple[LlmUse, ...]
+    total: LlmUse
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from pathlib import Path
 from memos.cubes.pool import CubePool
 from memos.errors import MemosError
 from memos.memory.model import EMPTY
+from memos.memory.spending import LlmUse
 from memos.models.embed import Embedder
 from memos.models.llm.purposes import Llms
 from memos.models.ready import why_not_answering, why_not_ready
@@ -65,7 +66,9 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What a process holds and has done. `tasks` counts its own attempts, `queue` is what all processes have to do."""
+    """What a process holds and has done. `tasks` counts its own attempts, `queue` is what all processes have to do, `llm` what
+    its language models used, by purpose and model.
+    """
 
     open_cubes: int
     resident_bytes: int
@@ -73,6 +76,7 @@ class Usage:
     messages: int
     tasks: TaskMetrics
     queue: Mapping[str, KindStats] = field(default_factory=lambda: EMPTY)
+    llm: tuple[LlmUse, ...] = ()
 
 
 async def examine(
@@ -82,14 +86,16 @@ async def examine(
     return Health((_registry(registry), await _queue(queue), await _disk(home), _embedder(embedder), _llm(llms)))
 
 
-async def usage(cubes: CubePool, queue: TaskQueue, tasks: TaskMetrics, counts: Counts) -> Usage:
+async def usage(
+    cubes: CubePool, queue: TaskQueue, tasks: TaskMetrics, counts: Counts, llm: tuple[LlmUse, ...] = ()
+) -> Usage:
     """What is held and done. A queue that does not answer is left out."""
     try:
         async with asyncio.timeout(ANSWER_SECONDS):
             stats = await queue.stats()
     except (MemosError, TimeoutError):
         stats = EMPTY
-    return Usage(cubes.open_count, cubes.resident_bytes, counts.adds, counts.messages, tasks, stats)
+    return Usage(cubes.open_count, cubes.resident_bytes, counts.adds, counts.messages, tasks, stats, llm)
 
 
 def _registry(registry: SqliteRegistry) -> Check:
@@ -137,7 +143,12 @@ def _embedder(embedder: Embedder | None) -> Check:
 def _llm(llms: Llms) -> Check:
     if not llms.models:
         return Check("llm", Condition.READY, "none: everything by rules")
-    problems = dict.fromkeys(why for model in llms.models.values() if (why := why_not_answering(model)) is not None)
+    problems: dict[str, list[str]] = {}
+    for purpose, model in llms.models.items():
+        if (why := why_not_answering(model)) is not None:
+            problems.setdefault(why, []).append(purpose)
     if problems:  # rules go on without it, and what it had to read waits
-        return Check("llm", Condition.DEGRADED, "; ".join(problems))
-    return Check("llm", Condition.READY, ", ".join(dict.fromkeys(llms.configured.values())))
+        every = len(llms.models)
+        said = [why if len(of) == every else f"{', '.join(of)}: {why}" for why, of in problems.items()]
+        return Check("llm", Condition.DEGRADED, "; ".join(said))
+    return Check("llm", Condition.READY, llms.told)

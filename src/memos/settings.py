@@ -14,7 +14,9 @@ from memos.memory.number import whole
 from memos.memory.time import load_zone
 from memos.memory.url import without_password
 from memos.models.llm.port import PURPOSES
+from memos.models.llm.prices import Prices
 from memos.models.llm.variables import Sourced, settings_from
+from memos.models.rerank_variables import headers_of, reranker_from
 from memos.storage.ports import Durability
 
 if TYPE_CHECKING:
@@ -33,8 +35,9 @@ class Settings:
 
     `home`: folder of all data. `durability`: `full` (acknowledged = on disk, survives power loss) or `normal`
     (survives a crash of the process). `embedder`: `default`, `none`, or `provider:model`. `reranker`: `none`,
-    `cohere:MODEL`, `jina:MODEL` or `tei`. `embedder_url`, `embedder_key`, `reranker_url`, `reranker_key`: the server of such a
-    model and the key for it; left empty, what the provider's own variables say (`models/address`). `timezone`: of times given
+    `cohere:MODEL`, `jina:MODEL`, `tei`, `bge:MODEL`, `ce:MODEL` or `llm`. `embedder_url`, `embedder_key`, `reranker_url`,
+    `reranker_key`: the server of such a model and the key for it; left empty, what the provider's own variables say
+    (`models/address`). `reranker_headers`: further headers for its server, as a JSON object. `timezone`: of times given
     without one. `background`: digest and embed after `add` without being asked. `open_cubes`: how many cubes stay open (about
     0.4 MB each, beside their indexes). `resident_mb`: memory that resident indexes may use before the least recently used one
     is dropped. `queue`: where background tasks wait: `sqlite` (in the data folder) or the URL of a Redis
@@ -43,8 +46,9 @@ class Settings:
     `provider:model` (`models/llm/providers`), or `none`: everything by rules; `llm_url` and `llm_key` its server and key.
     `llm_reading`, `llm_feedback`, `llm_chat`, `llm_evolution`, `llm_vision` (each with `_url` and `_key`): another model for
     one purpose. `llm_timeout`: seconds for one call. `llm_concurrency`: calls at a time in this process. `llm_prices`: what a
-    million tokens cost, as `model=in/out` with commas between, for the ledger. `reading`: `fine` has the reading model read what
-    is added, `fast` leaves it to rules unless a call asks; `auto` is `fine` where a model is configured.
+    million tokens cost, as `model=in/out` with commas between, for the ledger. `llm_tokens_per_user_per_day`: when a user has
+    used so many, models are asked nothing more for her until the next day of UTC; 0 for no limit. `reading`: `fine` has the
+    reading model read what is added, `fast` leaves it to rules unless a call asks; `auto` is `fine` where a model is configured.
     `reorganize`: keep topics with summaries up to date in the background; without it, when asked to.
     """
 
@@ -56,6 +60,7 @@ class Settings:
     reranker: str = "none"
     reranker_url: str = field(default="", metadata={"url": True})
     reranker_key: str = field(default="", repr=False, metadata={"secret": True})
+    reranker_headers: str = field(default="", repr=False, metadata={"secret": True})
     timezone: str = "UTC"
     background: bool = True
     open_cubes: int = 1024
@@ -85,6 +90,7 @@ class Settings:
     llm_timeout: float = 60.0
     llm_concurrency: int = 4
     llm_prices: str = ""
+    llm_tokens_per_user_per_day: int = 0
     reading: Literal["auto", "fast", "fine"] = "auto"
     reorganize: bool = False
 
@@ -99,11 +105,12 @@ class Settings:
             whole(getattr(self, name), name, most=1 << 31)
         whole(self.workers, "workers", least=0, most=64)
         whole(self.llm_concurrency, "llm_concurrency", most=1024)
+        whole(self.llm_tokens_per_user_per_day, "llm_tokens_per_user_per_day", least=0, most=1 << 53)
         if isinstance(self.llm_timeout, bool) or not 0 < self.llm_timeout <= 3600:
             raise InvalidInput(f"llm_timeout is a number of seconds up to 3600, got {self.llm_timeout!r}")
         if self.reading not in ("auto", "fast", "fine"):
             raise InvalidInput(f"reading is 'auto', 'fast' or 'fine', got {self.reading!r}")
-        for name in ("embedder", "reranker", "timezone", "queue", "llm_prices", *_SPECS, *_URLS):
+        for name in ("embedder", "reranker", "reranker_headers", "timezone", "queue", "llm_prices", *_SPECS, *_URLS):
             if not isinstance(getattr(self, name), str):
                 raise InvalidInput(f"{name} is a text, got {getattr(self, name)!r:.60}")
         for name in _KEYS:
@@ -116,6 +123,8 @@ class Settings:
         for name in _URLS:
             if getattr(self, name) and not getattr(self, name).startswith(("http://", "https://")):
                 raise InvalidInput(f"{name} must start with http:// or https://, got {getattr(self, name)!r:.120}")
+        Prices.parse(self.llm_prices)
+        headers_of(self.reranker_headers)
         if self.queue != "sqlite" and not self.queue.startswith(("redis://", "rediss://", "unix://")):
             raise InvalidInput(f"queue is 'sqlite' or a Redis URL such as redis://localhost:6379/0, got {self.queue!r}")
         try:
@@ -125,14 +134,16 @@ class Settings:
 
     @classmethod
     def load(cls, env: Mapping[str, str] | None = None, **given: Any) -> Settings:
-        """Settings from arguments (those that are not None), then the environment, then defaults. Language models are also
-        taken from the variables of other installations (`models/llm/variables`), below our own.
+        """Settings from arguments (those that are not None), then the environment, then defaults. Language models and the
+        reranker are also taken from the variables of other installations (`models/llm/variables`, `models/rerank_variables`),
+        below our own.
 
         Raises InvalidInput naming the variable for a value that cannot be used.
         """
         env = os.environ if env is None else env
         llm = given.get("llm") or env.get("MEMOS_LLM", "").strip() or None
-        return load(cls, "MEMOS_", env, given, settings_from(env, llm))
+        reranker = given.get("reranker") or env.get("MEMOS_RERANKER", "").strip() or None
+        return load(cls, "MEMOS_", env, given, {**settings_from(env, llm), **reranker_from(env, reranker)})
 
     def rows(self) -> list[tuple[str, str, str]]:
         """(name, value, environment variable) of every setting, for `memos config`."""

@@ -97,6 +97,7 @@ class MemOS(Face):
     reading = Verb(AsyncMemOS.reading)
     configure_reading = Verb(AsyncMemOS.configure_reading)
     usage = Verb(AsyncMemOS.usage)
+    llm_usage = Verb(AsyncMemOS.llm_usage)
     working = Verb(AsyncMemOS.working)
     retention = Verb(AsyncMemOS.retention)
     set_retention = Verb(AsyncMemOS.set_retention)

@@ -18,7 +18,15 @@ from weakref import WeakValueDictionary
 import structlog
 
 from memos.cubes.pool import CubePool
-from memos.errors import MemosError, ModelBusy, ModelError, ModelTimeout, ModelUnavailable, StorageError
+from memos.errors import (
+    MemosError,
+    ModelBusy,
+    ModelError,
+    ModelTimeout,
+    ModelUnavailable,
+    OverBudget,
+    StorageError,
+)
 from memos.memory.ids import is_id
 from memos.memory.model import Memory
 from memos.memory.reading import ReadingConfig
@@ -33,6 +41,7 @@ from memos.organize.ties import without_ties
 from memos.scheduler.cube_tasks import cube_of, cube_task
 from memos.scheduler.job import Done, GaveUp, Handler, Job, NotNow
 from memos.scheduler.kinds import EMBED, READ
+from memos.scheduler.middleware import named
 from memos.scheduler.worker import backoff
 from memos.settings import Settings
 from memos.storage.ports import ANY_STATUS, DIGEST, Change, CubeInfo, Todo, View, WriteTx
@@ -49,6 +58,7 @@ READ_SECONDS = 30.0  # how long one task begins to read before other cubes have 
 ALONE_AFTER = 2  # attempts after which a record is read alone: another of its run may be what no answer comes for
 SOON = 1.0  # seconds until it is looked again for what was not ready
 TOLD_SECONDS = 1.0  # between two words of how far a task is
+OVER_SECONDS = 900.0  # at most, until it is looked again whether a user may have more read
 AWAY_IN_A_ROW = 3  # failures of a model, one after another, after which it is left alone for a while
 NO_MODEL = "no language model is configured for reading (MEMOS_LLM); rules read it"
 
@@ -109,6 +119,7 @@ class _Run:
     error: ModelError | None = None  # the last
     away: int = 0  # failures in a row of the model itself
     wait: float = 0.0  # seconds the model asked for
+    over: OverBudget | None = None  # a user may have nothing more read today; that of others goes on
     later: bool = False  # some records were not ready, or time was up
 
     @property
@@ -224,6 +235,8 @@ class Understanding:
         """Seconds until a model is asked again: as long as it wished, longer each time that it answers nothing."""
         if isinstance(run.error, NotAsked):
             return run.wait
+        if run.over is not None and not run.away and not run.failed:  # others of the cube may have something to be read
+            return min(run.over.retry_after, OVER_SECONDS)
         if run.away:
             return max(run.wait, backoff(self._strikes[str(store.path)] + 2))
         if run.failed:
@@ -341,6 +354,9 @@ class Understanding:
             run.away = 0
         except StorageError:
             raise
+        except OverBudget as e:
+            run.error = run.over = e
+            log.info("reading_put_off", error=e.code)
         except (ModelBusy, ModelTimeout, ModelUnavailable) as e:
             run.error, run.away = e, run.away + 1
             run.wait = max(run.wait, float(getattr(e, "retry_after", 0.0)))
@@ -349,9 +365,7 @@ class Understanding:
                 await self._count(store, ids, attempts, e, run)
         except _GARBLED as e:
             run.error, run.away = e if isinstance(e, ModelError) else NotRead(f"{type(e).__name__}"), 0
-            log.warning(
-                "reading_failed", records=len(ids), error=e.code if isinstance(e, MemosError) else repr(type(e))
-            )
+            log.warning("reading_failed", records=len(ids), error=named(e))
             await self._count(store, ids, attempts, run.error, run)
 
     async def _count(

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 from cli_helpers import Answer, Memos
-from llm_server import LlmServer
 
+from llm_server import LlmServer
 from stubs import child_env
 
 FED = "Tom is fed at seven."

@@ -53,6 +53,7 @@ async def test_a_stream_is_the_whole_answer_in_pieces(model_url: str) -> None:
     assert len(pieces) > 3
     assert pieces[-1].reply is not None
     assert "".join(piece.text for piece in pieces).strip() == pieces[-1].reply.text.strip()
+    assert "\ufffd" not in pieces[-1].reply.text and not pieces[-1].reply.usage.estimated
 
 
 async def test_an_answer_keeps_the_form_asked_for(model_url: str) -> None:

@@ -139,6 +139,23 @@ async def test_one_who_said_both_decides_by_saying_one_again(memos: AsyncMemOS) 
     assert await values(memos, GATE) == ["C30"]
 
 
+@pytest.mark.parametrize("text", ["It's C30, not B12.", "Yes, the gate is C30.", "No, the gate is C30, not B12."])
+async def test_a_feedback_decides(memos: AsyncMemOS, text: str) -> None:
+    await say(memos, "The gate is B12.", 1, by="Ann")
+    await say(memos, "The gate is C30.", 2, by="Bob")
+    await memos.feedback(text, user="team")
+    assert [v.rstrip(".") for v in await values(memos, GATE)] == ["C30"]
+    assert (await memos.search("Which gate is it?", user="team")).contradicts == ()
+
+
+async def test_agreeing_with_a_memory_by_its_id_decides(memos: AsyncMemOS) -> None:
+    await say(memos, "The gate is B12.", 1, by="Ann")
+    await say(memos, "The gate is C30.", 2, by="Bob")
+    first, _ = await current(memos, GATE)
+    await memos.feedback("That's right.", targets=[first.id], user="team")
+    assert await values(memos, GATE) == ["B12"]
+
+
 async def test_a_third_value_that_replaces_replaces_both(memos: AsyncMemOS) -> None:
     await say(memos, "The gate is B12.", 1, by="Ann")
     await say(memos, "The gate is C30.", 2, by="Bob")

@@ -78,3 +78,30 @@ def test_what_is_not_certain_stays(memos: MemOS, text: str) -> None:
     done = memos.feedback(text, dry_run=True)
     assert done.operations == ()
     assert done.message
+
+
+@pytest.mark.parametrize(
+    ("text", "gone"),
+    [
+        ("Forget the blue canoe.", ["The blue canoe is old."]),
+        ("Forget everything about the blue canoe.", ["The blue canoe is old."]),
+        ("Forget the canoe.", []),
+        ("Forget the green canoe.", []),
+        ("Forget everything about canoe hats.", []),
+        ("Forget *.", []),
+        ("Forget %.", []),
+        ("Forget .*", []),
+        ("Forget everything about %.", []),
+        ('Forget "".', []),
+        ("忘掉*。", []),
+        ("Replace % with x everywhere.", []),
+        ("Replace .* with x everywhere.", []),
+    ],
+)
+def test_all_of_its_words_have_to_be_there(tmp_path: Path, text: str, gone: list[str]) -> None:
+    told = ["The blue canoe is old.", "The blue hat is new.", "The red canoe is big."]
+    with MemOS(tmp_path, embedder="none", background=False) as memos:
+        memos.add(told, wait=True)
+        memos.feedback(text)
+        left = {m.text for m in memos.list().items}
+    assert [t for t in told if t not in left] == gone

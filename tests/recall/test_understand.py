@@ -118,3 +118,27 @@ def test_any_text_is_understood(text: str, names: list[str]) -> None:
     assert all(0 <= v <= 1 for v in question.speakers.values())
     assert set(question.speakers) <= set(names)
     assert all(w.start < w.end for w in question.spans)
+
+
+ALSO = (("Robert Chen", "Bobby"), ("Ann", "Annie"), ("王伟", "小王", "user"))
+
+
+def ask_knowing(text: str) -> Question:
+    return understand(text, PEOPLE, now=NOW, aliases=ALSO)
+
+
+def test_other_names_of_somebody_named_are_searched_too() -> None:
+    found = ask_knowing("What did Bobby buy?")
+    assert {"robert", "chen", "bobby"} <= set(found.terms) and found.terms["chen"] < found.terms["bobby"]
+    assert "bobby" in ask_knowing("What did Robert Chen buy?").terms
+    assert ask_knowing("What did Ann buy?").terms.keys() == ask("What did Ann buy?").terms.keys() | {"anni"}
+
+
+def test_an_alias_of_a_speaker_wants_the_words_of_that_speaker() -> None:
+    assert ask_knowing("What did Annie buy?").speakers == {"Ann": 1.0}
+    assert ask_knowing("小王买了什么").speakers == {"user": 1.0}
+
+
+def test_names_within_other_words_mean_nobody() -> None:
+    assert ask_knowing("Who wears bobbysocks?").terms.keys() == ask("Who wears bobbysocks?").terms.keys()
+    assert ask_knowing("Where is the user guide?").terms.keys() == ask("Where is the user guide?").terms.keys()

@@ -120,6 +120,9 @@ SAMPLES: dict[tuple[str, str], Sample] = {
         "write", params=lambda c: c.user | {"cube": c.cube, "name": "a.txt"}, body=lambda c: said(c)[0]["content"].encode(), writes=True,
     ),
     ("GET", "/v1/memories"): Sample("read", params=lambda c: c.user | {"cube": c.cube}, shows=True),
+    ("POST", "/v1/feedback"): asked(
+        "write", lambda c: c.user | {"cube": c.cube, "text": f"Also note that lamp {c.number} is broken."}
+    ),
     ("POST", "/v1/memories/list"): asked("read", lambda c: c.user | {"cube": c.cube}, shows=True),
     ("POST", "/v1/memories/count"): asked("read", lambda c: c.user | {"cube": c.cube}),
     ("POST", "/v1/memories/get"): asked("read", lambda c: c.user | {"ids": [c.memory]}, shows=True),
@@ -195,6 +198,7 @@ SAMPLES: dict[tuple[str, str], Sample] = {
     ("GET", "/v1/users/{name}"): Sample("admin", path=lambda c: {"name": "alice"}, shows=True),
     ("PATCH", "/v1/users/{name}"): Sample("admin", path=lambda c: {"name": "alice"}, json=lambda c: {"active": True}),
     ("DELETE", "/v1/users/{name}"): Sample("admin", path=lambda c: {"name": "alice"}, ok=(409,)),
+    ("GET", "/v1/usage"): native("own"),
     ("GET", "/v1/keys"): native("own", acts=False),
     ("POST", "/v1/keys"): asked("admin", lambda c: {"user": "alice"}, ok=(201,)),
     ("DELETE", "/v1/keys/{id}"): Sample("alice", path=lambda c: {"id": c.key}),

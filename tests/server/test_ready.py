@@ -6,6 +6,7 @@ import asyncio
 import shutil
 import time
 from collections.abc import Callable
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -155,3 +156,19 @@ async def test_an_embedder_that_does_not_work_only_degrades(
     status, condition, found = await checks(app_client)
     assert (status, condition) == (200, Condition.DEGRADED)
     assert found["embedder"]["status"] == "degraded"
+
+
+async def test_it_names_the_language_model_of_each_purpose(tmp_path: Path) -> None:
+    server = {"llm_url": "http://127.0.0.1:9", "background": False, "embedder": "none"}
+    async with AsyncMemOS(tmp_path / "one", llm="openai-compatible:all", **server) as memos:
+        (llm,) = (check for check in (await memos.health()).checks if check.name == "llm")
+        assert (llm.condition, llm.detail) == (Condition.READY, "openai-compatible:all")
+    async with AsyncMemOS(tmp_path / "two", llm="openai-compatible:all", llm_chat="ollama:small", **server) as memos:
+        (llm,) = (check for check in (await memos.health()).checks if check.name == "llm")
+        assert "chat: ollama:small" in llm.detail and "reading: openai-compatible:all" in llm.detail
+        chat: Any = parts(memos).llms.models["chat"]
+        for _ in range(3):
+            chat.server.guard.breaker.failed()
+        (llm,) = (check for check in (await memos.health()).checks if check.name == "llm")
+        assert llm.condition is Condition.DEGRADED
+        assert llm.detail.startswith("chat: ollama:small failed several times") and "reading" not in llm.detail

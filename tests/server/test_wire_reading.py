@@ -7,8 +7,8 @@ from typing import Any
 
 import httpx2
 import pytest
-from llm_models import ScriptedModel
 
+from llm_models import ScriptedModel
 from memos import AsyncMemOS, background
 from memos.errors import ModelBusy
 from memos.models.llm.port import ChatRequest

@@ -389,7 +389,13 @@ class TestSuggestions:
         assert await m.suggest() == ("Where do I live?", "What do I eat?", "Who am I?")
         assert "Bergen" in model.prompts[0]
 
-    @pytest.mark.parametrize("answer", [ModelTimeout("late"), "no JSON at all", {"questions": []}, {"questions": "one"}])
+    async def test_that_are_too_few_are_filled_up_by_rules(self, make: Make) -> None:
+        m = make(ScriptedModel({"questions": ["Who am I?"]}))
+        await m.add("I live in Bergen.", wait=True)
+        first, *others = await m.suggest(language="en")
+        assert first == "Who am I?" and len(others) == 2
+
+    @pytest.mark.parametrize("answer", [ModelTimeout("late"), "no JSON at all", {"questions": []}, {"questions": 5}])
     async def test_are_made_by_rules_when_it_fails(self, make: Make, answer: Any) -> None:
         m = make(ScriptedModel(answer))
         await m.add("I live in Bergen.", wait=True)
@@ -405,4 +411,4 @@ class TestSuggestions:
         await m.add("I live in Bergen.", wait=True)
         events = await all_of(m.chat_stream("Where do I live?", suggest=True))
         assert types(events)[-3:] == ["added", "suggestions", "end"]
-        assert [e.questions for e in events if e.type == "suggestions"] == [("What else?",)]
+        assert [e.questions[0] for e in events if e.type == "suggestions"] == ["What else?"]

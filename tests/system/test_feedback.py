@@ -11,9 +11,10 @@ import pytest
 
 from memos import AsyncMemOS, MemOS
 from memos.errors import InvalidInput
-from memos.feedback import FEEDBACK, Wanted
+from memos.feedback import Wanted
 from memos.memory.feedback import FeedbackResult
 from memos.memory.model import Layer, Memory, Status
+from memos.storage.ports import FEEDBACK
 from memos.storage.tasks import TaskQuery
 
 
@@ -409,6 +410,8 @@ class TestInOrdinaryTurns:
         ("answer", "turn"),
         [
             ("Have fun in Oslo!", "No, Bergen."),
+            ("You live in Oslo.", "No idea."),
+            ("You live in Oslo.", "No kidding!"),
             ("Are you going to Oslo on Friday?", "No, Bergen."),
             ("You live in Oslo.", "Is it Bergen, not Oslo?"),
             ("Oslo is the capital of Norway.", "No, it's Bergen, not Oslo."),
@@ -439,7 +442,7 @@ class TestLater:
             await memos.add("I live in Oslo.", wait=True)
             async with memos._cube("default", None, "write") as (_, store):
                 records = memos._records(
-                    "No, it's Bergen, not Oslo.", "default", None, None, Wanted(), None, (), None, None, None
+                    "No, it's Bergen, not Oslo.", "default", None, None, Wanted(), None, (), None, None
                 )
                 trace, _ = await memos._stored(store, records, "default", named=False)
                 assert [t.id for t in await store.todo(FEEDBACK)] == [trace.id]
@@ -464,3 +467,14 @@ class TestAnswers:
 
     def test_of_nothing_there_is_none(self, memos: MemOS) -> None:
         assert memos.feedback("Great answer!", answer=True).answer is None
+
+
+class TestReadAnew:
+    def test_feedback_is_not_done_again_when_all_is_read_anew(self, memos: MemOS) -> None:
+        memos.add(["I live in Oslo.", "I like tea.", "My ex is called Tom."], wait=True)
+        memos.feedback("No, it's Bergen, not Oslo.")
+        memos.feedback("Forget that I like tea.")
+        memos.feedback("Forget what I said about my ex.")
+        before = active(memos)
+        memos.reread(everything=True, wait=True)
+        assert active(memos) == before == ["The user lives in Bergen."]

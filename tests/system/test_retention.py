@@ -22,6 +22,7 @@ from memos.organize import retention
 from memos.scheduler.kinds import FORGET
 from memos.storage.sqlite.cube import SqliteCube
 from memos.storage.tasks import TaskQuery
+from stubs import child_env
 
 HOUSE = ["I live in Oslo.", "My sister is called Berta.", "I love kayaking."]
 
@@ -239,6 +240,19 @@ def test_a_long_pause_with_something_recorded_since_is_no_wrong_clock(
     assert memos.apply_retention().count == 3
 
 
+def test_rules_that_came_with_an_archive_wait_until_somebody_sets_them(memos: MemOS, tmp_path: Path) -> None:
+    memos.add(HOUSE, derive=False)
+    memos.set_retention([{"kinds": ["trace"], "keep_newest": 1, "hard": True}])
+    memos.export_cube(tmp_path / "house.memos")
+    memos.import_cube(tmp_path / "house.memos", "copy")
+    (rule,) = memos.retention(cube="copy")
+    assert "elsewhere" in (memos.preview_retention(cube="copy").refused or "")
+    assert "elsewhere" in (memos.apply_retention(cube="copy").refused or "")
+    assert memos.count(cube="copy") == 3
+    memos.set_retention([rule], cube="copy")
+    assert memos.apply_retention(cube="copy").count == 2
+
+
 # -- what is told ----------------------------------------------------------------------------------------------
 
 
@@ -295,7 +309,9 @@ print("done", flush=True)
 def test_a_crash_in_the_middle_takes_whole_changes_or_none(memos: MemOS, home: Path) -> None:
     memos.add([f"note {i}" for i in range(800)], derive=False)
     memos.set_retention([{"kinds": ["trace"], "keep_newest": 100, "hard": True}])
-    child = subprocess.Popen([sys.executable, "-c", KILLED, str(home)], stdout=subprocess.PIPE, text=True)
+    child = subprocess.Popen(
+        [sys.executable, "-c", KILLED, str(home)], stdout=subprocess.PIPE, text=True, env=child_env()
+    )
     assert child.stdout is not None and child.stdout.readline() == "ready\n"
     for _ in range(400):
         left = memos.count()

@@ -23,9 +23,11 @@ from memos.memory.upkeep import Reorganized, Topic
 from memos.models.llm.port import ChatReply, ChatRequest, Piece
 from memos.organize import topics as making
 from memos.scheduler.kinds import ORGANIZE
+from memos.storage.ports import Change
 from memos.storage.sqlite.cube import SqliteCube
 from memos.storage.tasks import TaskQuery
 from memos.upkeep import upkeep
+from stubs import child_env
 
 POTTERY = [
     "The pottery class started with a clay bowl on the wheel.",
@@ -80,15 +82,16 @@ class Notes:
 def test_memories_about_the_same_thing_are_a_topic_with_their_evidence(memos: MemOS) -> None:
     fill(memos, "The cellar holds nine crates of turnips.")
     done = memos.reorganize()
-    assert (done.new, done.changed, done.retracted, done.by_model) == (2, 0, 0, 0) and done.memories == 11
+    assert (done.new, done.changed, done.retracted, done.by_model) == (2, 0, 0, 0) and done.memories >= 11
     pottery = about(memos, "kiln")
     assert "pottery" in pottery.title.casefold() or "kiln" in pottery.title.casefold()
-    assert {m.text for m in (memos.get(id) for id in pottery.evidence)} == set(POTTERY)
+    assert {m.text for m in map(memos.get, pottery.evidence) if m.kind is Kind.TRACE} == set(POTTERY)
     edges = memos.neighbors(pottery.memory.id, direction="out", types=[EdgeType.DERIVED_FROM])
     assert {link.edge.dst for link in edges} == set(pottery.evidence)
     for sentence in pottery.sentences:
-        (source,) = sentence.evidence
-        assert memos.get(source).text in sentence.text and sentence.text[:4].isdigit()  # dated, as it was said
+        (source,) = map(memos.get, sentence.evidence)
+        assert source.text in sentence.text  # as it was said
+        assert sentence.text[:4].isdigit() or source.kind is not Kind.TRACE  # and when
     assert pottery.memory.kind is Kind.SUMMARY and pottery.memory.text.splitlines() == [
         s.text for s in pottery.sentences
     ]
@@ -345,7 +348,7 @@ with MemOS(sys.argv[1], embedder="none", background=False) as m:
 
 def test_a_crash_between_two_topics_leaves_the_first_whole_and_the_next_run_goes_on(memos: MemOS, home: Path) -> None:
     fill(memos)
-    assert subprocess.run([sys.executable, "-c", KILLED, str(home)], timeout=60).returncode == 9
+    assert subprocess.run([sys.executable, "-c", KILLED, str(home)], timeout=60, env=child_env()).returncode == 9
     (topic,) = memos.topics()
     assert not topic.stale and topic.sentences
     done = memos.reorganize()
@@ -361,7 +364,7 @@ async def test_what_changes_while_a_summary_is_written_is_not_put_into_it(home: 
                 await memos.delete(added.ids[0])
 
         async with memos._cube("default", None, "write") as (info, store):
-            done = await making.reorganize(store, info.name, making.Change(actor="t"), writer=slow)
+            done = await making.reorganize(store, info.name, Change(actor="t"), writer=slow)
         assert done.new == 1
         assert not any(POTTERY[0] in t.memory.text for t in await memos.topics())
         assert (await memos.reorganize()).new == 1
@@ -378,7 +381,7 @@ def test_some_thousand_memories_take_seconds(tmp_path: Path) -> None:
     cube.write_soon(lambda tx: [tx.put(m) for m in memories]).result()
 
     async def run() -> Reorganized:
-        return await making.reorganize(cube, "big", making.Change(actor="t"))
+        return await making.reorganize(cube, "big", Change(actor="t"))
 
     begun = time.monotonic()
     first = asyncio.run(run())

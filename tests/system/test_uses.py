@@ -18,6 +18,7 @@ from memos.storage.ports import Change
 from memos.storage.sqlite.cube import SqliteCube
 from memos.storage.sqlite.upkept import Shown
 from memos.upkeep import uses
+from stubs import child_env
 
 
 async def apart(memos: AsyncMemOS, *texts: str) -> tuple[str, ...]:
@@ -142,6 +143,6 @@ os.kill(os.getpid(), 9)
 
 def test_a_crash_loses_counts_and_no_record(memos: MemOS, home: Path) -> None:
     memos.add("The teal kayak", wait=True)
-    done = subprocess.run([sys.executable, "-c", KILLED, str(home)], timeout=60)
+    done = subprocess.run([sys.executable, "-c", KILLED, str(home)], timeout=60, env=child_env())
     assert done.returncode == -signal.SIGKILL
     assert memos.count() == 1 and len(memos.search("kayak")) == 1

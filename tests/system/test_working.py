@@ -18,6 +18,7 @@ from memos.scheduler.kinds import ORGANIZE
 from memos.storage.sqlite.upkept import SESSIONS_KEPT
 from memos.storage.tasks import TaskQuery
 from memos.upkeep import upkeep
+from stubs import child_env
 
 
 @pytest.fixture(autouse=True)
@@ -111,7 +112,7 @@ def test_another_process_reads_what_was_kept(memos: MemOS, home: Path) -> None:
         "    w = m.working('trip'); print(w.made_at.isoformat(), *w.ids)"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code, str(home)], capture_output=True, text=True, timeout=60, check=True
+        [sys.executable, "-c", code, str(home)], capture_output=True, text=True, timeout=60, check=True, env=child_env()
     )
     assert kept.made_at is not None
     assert done.stdout.split() == [kept.made_at.isoformat(), *kept.ids]

@@ -1,7 +1,7 @@
 """What people say about what is remembered, and what should come of it: the corpus that feedback by rules is measured on.
 
-Written by hand, half in English and half in Chinese. `DEV` was at hand while the rules were written; `HELD` was written before
-any of them was tried, and never looked at in between.
+Written by hand, half in English and half in Chinese. `DEV` was at hand while the rules were written. `HELD` was written before
+any of them was tried; 94.8 % of it was right before it was looked at, and some of what was wrong was mended after.
 """
 
 from __future__ import annotations

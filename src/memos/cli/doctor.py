@@ -13,7 +13,6 @@ from memos import __version__
 from memos.cli.doctor_queue import Lacking, QueueReport, examine_queue
 from memos.errors import MemosError
 from memos.models.embed import Embedder
-from memos.models.llm.port import PURPOSES
 from memos.recall.models import configured_embedder
 from memos.settings import Settings
 from memos.storage.ports import DIGEST, CubeInfo, Purged
@@ -125,15 +124,11 @@ def _embedder(settings: Settings, problems: list[str]) -> str:
 def _llm(settings: Settings, problems: list[str]) -> str:
     """The language models by purpose; none is called."""
     try:
-        names = configured_llms(settings, None, lambda _: None).configured
+        llms = configured_llms(settings, None, lambda _: None)
     except MemosError as e:
         problems.append(f"language model: {e}")
         return f"{settings.llm} does not work"
-    if not names:
-        return "none: everything is done by rules"
-    if len(set(names.values())) == 1 and len(names) == len(PURPOSES):
-        return f"{names['chat']} (not called)"
-    return ", ".join(f"{purpose}: {name}" for purpose, name in names.items()) + " (not called)"
+    return f"{llms.told} (not called)" if llms.models else "none: everything is done by rules"
 
 
 def _made(settings: Settings) -> Embedder | None:

@@ -25,6 +25,7 @@ from memos.cli import (
     serve,
     tasks,
     upkeep,
+    usage,
     worker,
 )
 from memos.cli.state import State
@@ -194,6 +195,7 @@ _GROUPS: Mapping[str, Mapping[str, Callable[..., Any] | typer.Typer]] = {
         "reorganize": upkeep.reorganize,
         "retention": upkeep.retention,
         "stats": care.stats,
+        "usage": usage.usage,
         "doctor": care.doctor,
         "config": care.config,
         "demo": care.demo,

@@ -14,6 +14,7 @@ from memos.client.reading import ReadingVerbs
 from memos.client.service import ServiceVerbs
 from memos.client.transport import Transport
 from memos.client.upkeep import UpkeepVerbs
+from memos.client.usage import UsageVerbs
 from memos.errors import InvalidInput
 from memos.models.resilience import RetryPolicy
 
@@ -21,7 +22,9 @@ DEFAULT_URL = "http://127.0.0.1:8000"
 _ATTEMPTS, _FIRST_PAUSE, _LONGEST_PAUSE = 5, 0.2, 5.0
 
 
-class AsyncClient(MemoryVerbs, ChatVerbs, UpkeepVerbs, ReadingVerbs, ServiceVerbs, EntityVerbs, FeedbackVerbs):
+class AsyncClient(
+    MemoryVerbs, ChatVerbs, UpkeepVerbs, ReadingVerbs, ServiceVerbs, EntityVerbs, FeedbackVerbs, UsageVerbs
+):
     """A server to add to and search in, for asyncio. Nothing is sent before the first call; `close` (or `async with`) ends it.
 
     `base_url` and `api_key` default to the environment variables MEMOS_URL and MEMOS_API_KEY, then to this machine without a key.

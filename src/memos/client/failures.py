@@ -72,8 +72,8 @@ def refused(status: int, headers: Mapping[str, str], content: bytes, where: str,
         if 300 <= status < 400:
             message = f"{where} is redirected to {headers.get('location', '?')!r:.200}; use the address it points to"
     wait = retry_after_seconds(headers.get("retry-after"))
-    if kind is Busy:
-        return _noted(Failure(Busy(message, 1.0 if wait is None else wait), harmless=True, wait=wait), request_id)
+    if issubclass(kind, Busy):
+        return _noted(Failure(kind(message, 1.0 if wait is None else wait), harmless=True, wait=wait), request_id)
     passing = status in _GATEWAY or (status == 503 and (code is None or code in _PASSING or code.startswith("http_")))
     return _noted(Failure(kind(message), passing=passing, wait=wait), request_id)
 

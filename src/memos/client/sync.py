@@ -77,6 +77,8 @@ class Client(Face):
     cancel_task = Verb(AsyncClient.cancel_task)
     task_stats = Verb(AsyncClient.task_stats)
 
+    llm_usage = Verb(AsyncClient.llm_usage)
+
     me = Verb(AsyncClient.me)
     create_user = Verb(AsyncClient.create_user)
     get_user = Verb(AsyncClient.get_user)

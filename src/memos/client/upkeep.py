@@ -32,7 +32,7 @@ class UpkeepVerbs(CubeVerbs):
         return await self._get(await self._kept(user, cube, "working"), Working, params)
 
     async def topics(
-        self, query: str | None = None, *, limit: int | None = None, user: str | None = None, cube: str | None = None
+        self, query: str | None = None, *, limit: int = 100, user: str | None = None, cube: str | None = None
     ) -> builtins.list[Topic]:
         """The topics that answer a question, best first, or the largest; see `AsyncMemOS.topics`."""
         params = body(query=query, limit=limit, user=self._as(user))
@@ -57,7 +57,7 @@ class UpkeepVerbs(CubeVerbs):
         return [*(await self._transport.ask(call, Rules)).items]
 
     async def preview_retention(
-        self, rules: Given | None = None, *, limit: int | None = None, user: str | None = None, cube: str | None = None
+        self, rules: Given | None = None, *, limit: int = 1000, user: str | None = None, cube: str | None = None
     ) -> RetentionPlan:
         """What these rules (by default, the cube's) would take now, and why. Nothing is changed."""
         fields = body(rules=None if rules is None else _sent(rules), limit=limit)
@@ -73,7 +73,7 @@ class UpkeepVerbs(CubeVerbs):
         return await self._transport.ask(call, RetentionRun)
 
     async def retention_log(
-        self, *, limit: int | None = None, user: str | None = None, cube: str | None = None
+        self, *, limit: int = 100, user: str | None = None, cube: str | None = None
     ) -> builtins.list[RetentionRun]:
         """What retention took from a cube, newest first, and what it refused."""
         params = body(limit=limit, user=self._as(user))

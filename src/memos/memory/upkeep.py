@@ -91,7 +91,7 @@ class Expiring:
 class RetentionPlan:
     """What a run would do now, in order. `total`: how many memories the rules name, of which `items` may be the first part
     only (and, among them, what goes along); `kept`: how many of them stay because something tagged `keep` needs them.
-    `refused`: why a run would not begin.
+    `refused`: why a run of the cube's own rules would not begin.
     """
 
     cube: str

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import get_args
 
@@ -9,13 +10,14 @@ from memos.errors import InvalidInput
 from memos.models.address import address_of
 from memos.models.cache import CachedEmbedder, CachedLocalEmbedder
 from memos.models.embed import Embedder
+from memos.models.llm.port import ChatModel
 from memos.models.remote import EmbeddingApi, Prefixes, RemoteEmbedder
 from memos.models.rerank import Dialect, HttpReranker, Reranker
 from memos.models.resilience import QUERIES, RetryPolicy
 from memos.models.windows import Limits
 
 EMBEDDERS = "default, none, openai:MODEL, ollama:MODEL, st:MODEL"
-RERANKERS = "none, cohere:MODEL, jina:MODEL, tei"
+RERANKERS = "none, cohere:MODEL, jina:MODEL, tei, bge:MODEL, ce:MODEL, llm"
 
 _DIALECTS: dict[str, Dialect] = {dialect: dialect for dialect in get_args(Dialect)}
 
@@ -84,24 +86,47 @@ def make_embedder(
     return CachedEmbedder(remote, max_bytes=cache_bytes) if cache_bytes else remote
 
 
-def make_reranker(spec: str = "none", *, api_key: str | None = None, base_url: str | None = None) -> Reranker | None:
+def make_reranker(
+    spec: str = "none",
+    *,
+    api_key: str | None = None,
+    base_url: str | None = None,
+    headers: Mapping[str, str] | None = None,
+    llm: ChatModel | None = None,
+) -> Reranker | None:
     """Return the reranker called `spec`, or None for `none`.
 
     Args:
-        spec: `none`, `cohere:MODEL`, `jina:MODEL` (both also name compatible servers, with `base_url`) or `tei`.
+        spec: `none`, `cohere:MODEL`, `jina:MODEL` (both also name compatible servers, with `base_url`), `tei`, `bge:MODEL`,
+            `ce:MODEL` (a cross-encoder in this process), or `llm`.
         api_key: for a server that wants one; what the provider's usual variable says by default.
-        base_url: of the server; needed for `tei`.
+        base_url: of the server; needed for `tei` and `bge`.
+        headers: sent to the server, too.
+        llm: the language model that `llm` asks.
 
     Raises:
-        InvalidInput: no such spec, `tei` without a base URL, or no key for a provider's own server.
+        InvalidInput: no such spec, `tei` or `bge` without a base URL, `llm` without a model, or no key for a provider's
+            own server.
     """
     provider, _, model = spec.strip().partition(":")
     if provider == "none" and not model:
         return None
+    if provider == "ce" and model:
+        from memos.models.cross_encoder import CrossEncoderReranker
+
+        return CrossEncoderReranker(model)
+    if provider == "llm" and not model:
+        if llm is None:
+            raise InvalidInput(
+                "the reranker 'llm' asks the language model for chat, but none is configured: set MEMOS_LLM or MEMOS_LLM_CHAT"
+            )
+        from memos.models.rerank_llm import LlmReranker
+
+        return LlmReranker(llm)
     dialect = _DIALECTS.get(provider)
     if dialect and (model or dialect == "tei"):
         at = address_of(dialect, "reranker", base_url, api_key)
-        return HttpReranker.of(dialect, model, base_url=at.url, api_key=at.key)
+        return HttpReranker.of(dialect, model, base_url=at.url, api_key=at.key, headers=headers)
     if dialect:
         raise InvalidInput(f"the reranker {dialect!r} needs a model name: {dialect}:MODEL")
     raise InvalidInput(f"no reranker {spec!r}; one of: {RERANKERS}")

@@ -1,4 +1,4 @@
-"""The reranker port, and the one provider: a server that speaks Cohere's, Jina's or TEI's `/rerank`.
+"""The reranker port, and rerankers behind HTTP: servers that speak Cohere's, Jina's or TEI's `/rerank`, or that of BGE servers.
 
 Reranking is optional: recall blends these scores with its own and goes on without them when they fail.
 """
@@ -6,9 +6,10 @@ Reranking is optional: recall blends these scores with its own and goes on witho
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, runtime_checkable
+from urllib.parse import urlsplit
 
 from memos.errors import InvalidInput, ModelError
 from memos.models.embed import is_blank
@@ -16,7 +17,7 @@ from memos.models.http import JsonClient
 from memos.models.resilience import CircuitState, Failure, Guard, RetryPolicy
 from memos.models.windows import Limits, batches_of, windows_of
 
-Dialect = Literal["cohere", "jina", "tei"]
+Dialect = Literal["cohere", "jina", "tei", "bge"]
 
 RERANK = RetryPolicy(attempts=2, timeout=8.0, budget=10.0, base=0.1, longest=1.0)
 _BASE_URLS = {"cohere": "https://api.cohere.com/v2", "jina": "https://api.jina.ai/v1"}
@@ -55,20 +56,32 @@ class HttpReranker:
         *,
         base_url: str,
         api_key: str | None = None,
+        headers: Mapping[str, str] | None = None,
         limits: Limits = _LIMITS,
         policy: RetryPolicy = RERANK,
         guard: Guard | None = None,
     ) -> None:
-        """Prepare; nothing is sent. `model` may be empty for TEI, whose server has only one."""
+        """Prepare; nothing is sent. `model` may be empty for TEI, whose server has only one. `headers` are sent, too."""
         self._dialect = dialect
         self._model = model
         self._limits = limits
         self._policy = policy
-        self._http = JsonClient(base_url, api_key=api_key, hint="check the base URL and that the server runs")
+        self._path = "" if dialect == "bge" and urlsplit(base_url).path.rstrip("/") not in ("", "/v1") else "/rerank"
+        self._http = JsonClient(
+            base_url, api_key=api_key, headers=headers, hint="check the base URL and that the server runs"
+        )
         self._guard = guard or Guard(self.model_id)
 
     @classmethod
-    def of(cls, dialect: Dialect, model: str, *, base_url: str | None, api_key: str | None) -> HttpReranker:
+    def of(
+        cls,
+        dialect: Dialect,
+        model: str,
+        *,
+        base_url: str | None,
+        api_key: str | None,
+        headers: Mapping[str, str] | None = None,
+    ) -> HttpReranker:
         """Make one with the provider's usual base URL unless given.
 
         Raises:
@@ -81,7 +94,7 @@ class HttpReranker:
             )
         if not model and dialect != "tei":
             raise InvalidInput(f"the reranker {dialect!r} needs a model name: {dialect}:MODEL")
-        return cls(dialect, model, base_url=url, api_key=api_key)
+        return cls(dialect, model, base_url=url, api_key=api_key, headers=headers)
 
     @property
     def model_id(self) -> str:
@@ -117,7 +130,7 @@ class HttpReranker:
         request = self._request(_sendable(query), [_sendable(text) for text in texts])
 
         async def call() -> list[float]:
-            return self._scores(await self._http.post("/rerank", request.payload), len(texts), request.score_field)
+            return self._scores(await self._http.post(self._path, request.payload), len(texts), request.score_field)
 
         return await self._guard.run(call, self._policy)
 
@@ -130,16 +143,24 @@ class HttpReranker:
         return _Request(payload, "relevance_score")
 
     def _scores(self, body: object, count: int, field: str) -> list[float]:
-        items = body.get("results") if isinstance(body, dict) else body
+        items = (body.get("results") or body.get("data")) if isinstance(body, dict) else body
         scores: dict[int, float] = {}
-        for item in items if isinstance(items, list) else []:
-            score = item.get(field) if isinstance(item, dict) else None
-            index = item.get("index") if isinstance(item, dict) else None
+        for place, item in enumerate(items if isinstance(items, list) else []):
+            score, index = _said(item, field, place if self._dialect == "bge" else None)
             if isinstance(index, int) and isinstance(score, int | float) and math.isfinite(score):
                 scores[index] = float(score)
         if set(scores) != set(range(count)):
             raise Failure(ModelError(f"{self.model_id} answered {len(scores)} usable scores for {count} texts"))
         return [scores[i] for i in range(count)]
+
+
+def _said(item: Any, field: str, place: int | None) -> tuple[object, object]:
+    """Score and index of an item; `place`: where it stands, for servers that answer in the order asked and name no index."""
+    if not isinstance(item, dict):
+        return None, None
+    if place is None:
+        return item.get(field), item.get("index")
+    return item.get(field, item.get("score")), item.get("index", place)
 
 
 def _sendable(text: str) -> str:

@@ -19,9 +19,11 @@ F32 = NDArray[np.float32]
 Ints = NDArray[np.intp]
 
 LEAST, MOST = 4, 40  # memories of a topic
-COHESION = 0.25  # mean cosine to the others of a group, above the middle of everything, from which it is one topic
+COHESION = 0.30  # mean cosine to the others of a group from which it is one topic
+APART = 0.25  # cosine between the middles of two halves below which they are two topics
 NEAR = 0.20  # cosine to the others below which a memory is not about it
 JOINS = 0.25  # the same for a memory that joins a topic that is there already
+_FEW = 20  # memories up to which it is left open what all have in common
 _DIM = 512
 _ROUNDS = 8
 
@@ -34,16 +36,18 @@ def by_terms(documents: Sequence[Sequence[str]]) -> F32:
         for term, n in Counter(terms).items():
             if df[term] > 1:  # what one says is no topic
                 place, sign = _place(term)
-                out[i, place] += sign * (1 + math.log(n)) * math.log(len(documents) / df[term])
-    return out
+                out[i, place] += sign * (1 + math.log(n)) * math.log(1 + len(documents) / df[term])
+    return unit(out)
 
 
 def centred(vectors: F32) -> F32:
-    """Unit vectors of what sets each apart from all together; zeros stay zeros."""
-    some = np.linalg.norm(vectors, axis=1) > 0
-    out = np.asarray(unit(vectors), np.float32)
+    """Unit vectors of what sets each apart from all together, as far as there are many; zeros stay zeros. To an embedder any two
+    texts are somewhat alike; of few, that may be because they are about the same thing.
+    """
+    out = unit(vectors)
+    some = np.linalg.norm(out, axis=1) > 0
     if some.any():
-        out[some] -= out[some].mean(axis=0)
+        out[some] -= out[some].mean(axis=0) * np.float32(some.sum() / (some.sum() + _FEW))
     return unit(out)
 
 
@@ -64,16 +68,23 @@ def groups(vectors: F32, *, least: int = LEAST, most: int = MOST) -> list[Ints]:
         if len(rows) < least:
             continue
         near = _to_others(vectors[rows])
-        if len(rows) <= most and float(near.mean()) >= COHESION:
+        side = _cut(vectors[rows], near)
+        alone = bool(side.all() or not side.any())
+        if len(rows) <= most and float(near.mean()) >= COHESION and (alone or not _apart(vectors[rows], side, least)):
             kept = rows[near >= NEAR]
             if len(kept) >= least:
                 out.append(kept)
-            continue
-        side = _cut(vectors[rows], near)
-        if side.all() or not side.any():
-            continue
-        waiting += [rows[~side], rows[side]]
+        elif not alone:
+            waiting += [rows[~side], rows[side]]
     return sorted(out, key=lambda rows: int(rows[0]))
+
+
+def _apart(vectors: F32, side: NDArray[np.bool_], least: int) -> bool:
+    """Whether two halves, each large enough, have so little in common that they are two topics."""
+    if min(int(side.sum()), int((~side).sum())) < least:
+        return False
+    one, other = (unit(half.mean(axis=0)) for half in (vectors[~side], vectors[side]))
+    return float(one @ other) < APART
 
 
 def _to_others(vectors: F32) -> F32:

@@ -54,7 +54,7 @@ async def corrected(store: CubeStore, trace: Memory, reading: Reading) -> Correc
         meant = await _facts_meant(store, facts, trace, correction)
         for fact, wrong in meant or ():
             exchange = await _certain(store, fact, replace(correction, old=wrong), trace)
-            by = _not_before(trace, last_said(fact))
+            by = not_before(trace, last_said(fact))
             if exchange is not None and (right := _instead(fact, exchange, by)) is not None:
                 first.append((by, right))
         if meant is None and correction.old is not None and not reading.answer:
@@ -90,7 +90,7 @@ async def _sentences_of(store: CubeStore, fact: Memory) -> dict[tuple[str, int],
     return told
 
 
-def _not_before(trace: Memory, when: datetime | None) -> Memory:
+def not_before(trace: Memory, when: datetime | None) -> Memory:
     """The correction as said after what it corrects, whatever date it carries: who corrects something knows of it."""
     if trace.valid_from is None or when is None or trace.valid_from > when:
         return trace
@@ -204,10 +204,10 @@ async def _of_record(
     sure = [(a, b) for a, b in spans if certain(record.text[a:b], correction) is not None]
     if len(spans) != 1 or sure != spans or not _is_of(correction.about, record.text, None, trace):
         return []
-    by, slot = _not_before(trace, record.valid_from), f"said|{record.id}|{spans[0][0]}"
+    by, slot = not_before(trace, record.valid_from), f"said|{record.id}|{spans[0][0]}"
     before = next((m for m in facts if m.slot == slot), None)
     if before is not None:  # other words of the sentence were corrected already
-        by = _not_before(trace, last_said(before))
+        by = not_before(trace, last_said(before))
     wrong = sentence_as_fact(record, spans[0], slot, correction.old)
     right = _right(replace(wrong, text=before.text) if before is not None else wrong, record, correction, by)
     if right is None:

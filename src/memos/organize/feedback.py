@@ -15,17 +15,15 @@ from memos.memory.feedback import FeedbackDone, FeedbackIntent, FeedbackReading,
 from memos.memory.filter import Compare, Field, Op
 from memos.memory.model import Edge, EdgeType, Kind, Layer, Memory, Status
 from memos.memory.statement import Ending, Mention, Reading, Statement
-from memos.organize.correct import corrected
+from memos.organize.contradict import resolve
+from memos.organize.correct import corrected, not_before
 from memos.organize.forget import retract
 from memos.organize.reconcile import Outcome, mention, reconcile
 from memos.organize.rename import Renaming, rename, renaming
-from memos.organize.targets import SHOWN, agreed_to, current, forgettable, with_evidence
+from memos.organize.targets import KIN, SHOWN, agreed_to, current, forgettable, with_evidence
 from memos.storage.ports import ANY_STATUS, CubeStore, Purged, View, WriteTx
-from memos.storage.timeline import slot_of
+from memos.storage.timeline import last_said, slot_of
 
-FEEDBACK = (
-    "feedback"  # the mark of a record whose feedback is not applied yet, and where its body keeps what came of it
-)
 _ANY = View(statuses=ANY_STATUS)
 _SURER = 0.5  # of what is missing to certainty, how much an agreement adds
 _NOTHING = "nothing is asked for that is surely about something remembered; the words are kept"
@@ -146,15 +144,26 @@ async def _in_place(store: CubeStore, trace: Memory, intent: FeedbackIntent) -> 
     """The statements; of what is called wrong each takes the place of what was thought, for the whole time (law 5)."""
     out = []
     for statement in intent.statements:
-        if intent.refused and statement.single and not statement.ended:
+        by = trace
+        if intent.refused and not statement.ended:
             where = Compare(Field("slot"), Op.EQ, statement.slot)
-            wrong = [m for m in await current(store, where) if m.body.get("key") != statement.key]
+            others = [m for m in await current(store, where) if m.body.get("key") != statement.key]
+            wrong = others if statement.single else [m for m in others if _only_named_otherwise(m, statement)]
             if len(wrong) == 1:
                 end = Ending(statement.slot, str(wrong[0].body.get("key", "")))
                 body = {**statement.body, "corrects": wrong[0].id}
                 statement = replace(statement, valid_from=wrong[0].valid_from, ends=(*statement.ends, end), body=body)
-        out.append((trace, statement))
+                by = not_before(trace, last_said(wrong[0]))
+        out.append((by, statement))
     return tuple(out)
+
+
+def _only_named_otherwise(fact: Memory, statement: Statement) -> bool:
+    """Whether a statement says of somebody just what a fact says, but for the name: "a cat named Mia" of "a cat named Lia"."""
+    if (statement.slot.rpartition("|")[2]) not in KIN:
+        return False
+    value = str(fact.body.get("value", ""))
+    return bool(value) and fact.text.replace(value, "", 1) == statement.text.replace(statement.value, "", 1)
 
 
 def apply(tx: WriteTx, trace: Memory, plan: Plan, *, hard: bool) -> Applied:
@@ -229,6 +238,7 @@ def _confirm(tx: WriteTx, trace: Memory, step: Step, applied: Applied) -> None:
     for memory in targets:
         _surer(tx, memory)
         tx.link(Edge(trace.id, memory.id, EdgeType.SUPPORTS))
+        resolve(tx, memory.id, trace.valid_from or tx.now)
     _note(applied, trace, step, targets, [])
 
 

@@ -243,7 +243,8 @@ def _decided(tx: WriteTx, trace: Memory, s: Statement, current: Sequence[Memory]
     said = next((m for m in current if m.body.get("key") == s.key), None)
     if said is None:
         return False
-    decides = confirms(said, [m for m in current if m.id != said.id], trace)
+    asked = bool({"corrects", "feedback"} & {*s.body, *trace.body})  # who is asked, or corrects, means to decide
+    decides = asked or confirms(said, [m for m in current if m.id != said.id], trace)
     _repeat(tx, trace, said, s, outcome)
     if decides:
         outcome.superseded += resolve(tx, said.id, trace.valid_from or _START)

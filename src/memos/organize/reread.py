@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from memos.memory.model import EdgeType, Kind, Layer, Memory, Source, Status
+from memos.memory.model import Edge, EdgeType, Kind, Layer, Memory, Source, Status
 from memos.memory.statement import Reading, SegmentReading, Statement
 from memos.organize.forget import retract, take_back
 from memos.organize.known import SAID_AS, as_known
 from memos.organize.naming import learn_names
-from memos.organize.reconcile import READER, Outcome, mention, reconcile
+from memos.organize.reconcile import READER, Outcome, mention, reconcile, stamp
 from memos.organize.relate import relate, unrelate
 from memos.organize.subjects import resolved
 from memos.storage.ports import CURRENT, READ, WAS_TRUE, CubeStore, View, WriteTx
@@ -23,7 +23,19 @@ _NOTHING = Reading()
 # What is done to a memory by reading and by time. Anything else in its history is somebody's hand.
 _BY_ITSELF = frozenset(
     {
-        *("derive", "evidence", "merge", "supersede", "contradict", "restore", "end", "split", "retract", "reread"),
+        *(
+            "derive",
+            "evidence",
+            "merge",
+            "supersede",
+            "contradict",
+            "restore",
+            "end",
+            "split",
+            "retract",
+            "reread",
+            "rate",
+        ),
         *("subject", "type", "summarize"),
     }
 )
@@ -66,7 +78,7 @@ async def noted(store: CubeStore, traces: Collection[str]) -> Noted:
         list(traces), types=(EdgeType.DERIVED_FROM,), direction="in", view=View(statuses=WAS_TRUE)
     )
     found = await store.get(list(dict.fromkeys(link.edge.src for link in links)), View(statuses=WAS_TRUE))
-    derived = {m.id: m for m in found if m.layer is not Layer.TRACE}
+    derived = {m.id: m for m in found if m.layer is not Layer.TRACE and m.kind is not Kind.SUMMARY}
     touched = set()
     for m in derived.values():
         if m.version > 1 and any(v.op not in _BY_ITSELF for v in await store.history(m.id)):
@@ -88,7 +100,8 @@ def apply_reading(tx: WriteTx, traces: Sequence[Memory], found: SegmentReading, 
     readings = {id: _kept(found.readings.get(id, _NOTHING), live, found.reader) for id in live}
     said = [(s, resolved(tx, live[id], s).key) for id, reading in readings.items() for s in reading.statements]
     done.wrong = retract(tx, _wrong(tx, found.wrong, live, before))
-    done.taken_back = take_back(tx, _not_said_again(tx, live, said, before))
+    lost = _not_said_again(tx, live, said, before)
+    done.taken_back = take_back(tx, lost)
     unrelate(tx, live, read_by_models=True)  # before the mentions go, by which it finds them
     _forget_mentions(tx, live, readings)
     for id, trace in live.items():
@@ -102,6 +115,7 @@ def apply_reading(tx: WriteTx, traces: Sequence[Memory], found: SegmentReading, 
         learn_names(tx, trace, readings[id].statements)
         for relation in readings[id].relations:
             relate(tx, trace, relation, done.outcome, found.reader)
+    _name_readers(tx, {*lost, *(e.src for id in live for e in tx.edges(id, "in", (EdgeType.DERIVED_FROM,)))})
     return done
 
 
@@ -177,45 +191,62 @@ def _misread(tx: WriteTx, trace: Memory, statement: Statement, live: Collection[
 def _not_said_again(
     tx: WriteTx, live: Collection[str], said: Sequence[tuple[Statement, str]], before: Noted
 ) -> dict[str, set[str]]:
-    """The evidence in these records that an earlier reading by a model saw, of what is not said now. What is said again stays,
+    """The evidence in these records that an earlier reading by a model saw, and this one does not. What is said again stays,
     under its id, in the words and with the name of this reading. `said`: statements, with the keys they are brought in under.
     """
-    read: dict[str, dict[str, object]] = {}  # by memory: the records, and under which key it was told there
+    read: dict[str, list[Edge]] = {}
     for id in live:
         for edge in tx.edges(id, "in", (EdgeType.DERIVED_FROM,)):
             if READER in edge.info:
-                read.setdefault(edge.src, {})[id] = (edge.info.get(SAID_AS) or {}).get("key")
+                read.setdefault(edge.src, []).append(edge)
     gone: dict[str, set[str]] = {}
-    for id, records in read.items():
+    for id, edges in read.items():
         memory = _may_go(tx, id, before)
         if memory is None:
             continue
-        keys = {memory.body.get("key"), *records.values()}
-        again = next((s for s, key in said if {s.key, key} & keys and _says(s, memory)), None)
-        if again is None:
-            gone[id] = set(records)
-        elif _records_of(tx, id) <= set(records) and READER in memory.body and again.key == memory.body.get("key"):
+        again = [next((s for s, key in said if _says(s, key, memory, edge)), None) for edge in edges]
+        if lost := {edge.dst for edge, s in zip(edges, again, strict=True) if s is None}:
+            gone[id] = lost
+        for edge, s in zip(edges, again, strict=True):
+            if s is not None and edge.info[READER] != s.body[READER]:
+                tx.unlink(edge.src, edge.dst, edge.type)
+                tx.link(replace(edge, weight=s.confidence, info={**edge.info, READER: s.body[READER]}))
+        first = next((s for s in again if s is not None and s.key == memory.body.get("key")), None)
+        if first is not None and READER in memory.body:
             restated = replace(
                 memory,
-                text=again.text,
-                tags=again.tags,
-                confidence=again.confidence,
-                body={**memory.body, **again.body},
+                text=first.text,
+                tags=first.tags,
+                confidence=first.confidence,
+                body={**memory.body, **first.body},
             )
             if restated != memory:
                 tx.put(restated, "reread")
     return gone
 
 
-def _says(statement: Statement, memory: Memory) -> bool:
-    """Whether a statement, of the same key, says what a memory says, of the same time."""
-    if statement.ended or statement.kind is not memory.kind:
+def _name_readers(tx: WriteTx, ids: Iterable[str]) -> None:
+    """What has none of the evidence that its reader saw any more, and stands by that of others, has the name of one of them."""
+    for id in sorted(ids):
+        memory = tx.get(id)
+        names = [e.info.get(READER) for e in tx.edges(id, "out", (EdgeType.DERIVED_FROM,))]
+        if memory is None or memory.status not in WAS_TRUE or memory.body.get(READER) in (None, *names):
+            continue
+        rest = {k: v for k, v in memory.body.items() if k != READER}
+        tx.put(replace(memory, body={**rest, **stamp(next(filter(None, names), None))}), "reread")
+
+
+def _says(statement: Statement, key: str, memory: Memory, edge: Edge) -> bool:
+    """Whether a statement, brought in under `key`, says in the record of an edge what the edge says it does: the same memory, of
+    the same time.
+    """
+    s, held = statement, memory.body.get("key")
+    if s.ended or s.kind is not memory.kind or edge.dst not in {e.memory_id for e in (s.source, *s.also)}:
         return False
-    told = {source.time for source in memory.sources} | {None}
-    since = memory.valid_from in told if statement.valid_from is None else memory.valid_from == statement.valid_from
-    if statement.valid_to is None:
-        return since and not memory.body.get("past")
-    return since and memory.valid_to == statement.valid_to
+    if not {s.key, key} & {held, (edge.info.get(SAID_AS) or {}).get("key")}:
+        return False
+    until = memory.valid_to == s.valid_to if s.valid_to is not None else not memory.body.get("past")
+    return until and edge.valid_from == s.valid_from
 
 
 def _forget_mentions(tx: WriteTx, live: Mapping[str, Memory], readings: Mapping[str, Reading]) -> None:

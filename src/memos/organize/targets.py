@@ -14,7 +14,7 @@ from memos.memory.feedback import Topic
 from memos.memory.filter import And, Compare, Field, Filter, Op, Or
 from memos.memory.model import EdgeType, Kind, Layer, Memory, Status
 from memos.organize.exchange import found
-from memos.storage.ports import WAS_TRUE, CubeStore, TextQuery, View
+from memos.storage.ports import FEEDBACK, WAS_TRUE, CubeStore, TextQuery, View
 from memos.text.analysis import analyze
 from memos.text.spans import sentences
 
@@ -24,7 +24,7 @@ SHOWN = 5  # candidates that are told
 _LOOKED_AT = 500
 _EVER = View(statuses=WAS_TRUE)
 _HAN = re.compile("[\u3400-\u9fff]")
-_KIN = frozenset(
+KIN = frozenset(
     {"boss", "sibling", "spouse", "partner", "parent", "child", "relative", "friend", "colleague", "pet", "ex"}
 )
 _ANOTHER = re.compile(
@@ -149,8 +149,8 @@ async def holding(store: CubeStore, words: str) -> tuple[list[Memory], list[Memo
     """The current derived memories, and the raw messages, that hold these words."""
     like = Compare(Field("text"), Op.LIKE, words)
     both = [m for m in await _all(store, like) if found(m.text, words)]
-    derived = [m for m in both if m.layer is Layer.DERIVED]
-    return derived, [m for m in both if m.kind is Kind.TRACE and "feedback" not in m.body]
+    derived = [m for m in both if m.layer is Layer.DERIVED and m.kind is not Kind.SUMMARY]
+    return derived, [m for m in both if m.kind is Kind.TRACE and FEEDBACK not in m.body]
 
 
 async def current(store: CubeStore, where: Filter | None = None) -> list[Memory]:
@@ -164,7 +164,7 @@ async def with_kin(store: CubeStore, ids: Sequence[str]) -> dict[str, Memory]:
     """The memories of these ids, what was read from them and what they were read from. Unknown ids are left out."""
     links = await store.neighbors(list(ids), depth=1, types=[EdgeType.DERIVED_FROM], view=View())
     met = dict.fromkeys([*ids, *(end for link in links for end in (link.edge.src, link.edge.dst))])
-    return {m.id: m for m in await store.get(list(met), _EVER)}
+    return {m.id: m for m in await store.get(list(met), _EVER) if m.kind is not Kind.SUMMARY}
 
 
 async def _all(store: CubeStore, where: Filter, view: View = View()) -> list[Memory]:
@@ -206,7 +206,7 @@ async def _about(
             m.id: m
             for m in pool
             if m.kind is Kind.TRACE
-            and "feedback" not in m.body
+            and FEEDBACK not in m.body
             and any(_sentence_is_about(s, topic, m) for s in _said(m))
         }
     evidence = {s.memory_id for m in about.facts.values() for s in m.sources if s.memory_id} - {trace.id}
@@ -292,7 +292,7 @@ def _sentence_is_about(sentence: str, topic: Topic, record: Memory) -> bool:
 
 def _doubt(topic: Topic, facts: Sequence[Memory], records: Sequence[Memory]) -> str:
     """Why it is not certain that one thing is meant; "" when it is."""
-    ties = {name for m in facts if (name := (m.slot or "").partition("|")[2]) in _KIN and _is_value(m, topic.words)}
+    ties = {name for m in facts if (name := (m.slot or "").partition("|")[2]) in KIN and _is_value(m, topic.words)}
     if len(ties) > 1:
         return f"more than one is called {topic.words!r:.60}: {', '.join(sorted(ties))}"
     if topic.broad or topic.keys or topic.attributes:
@@ -327,7 +327,8 @@ async def _only_about_it(store: CubeStore, topic: Topic, about: _About) -> tuple
     links = await store.neighbors(
         list(about.records), depth=1, types=[EdgeType.DERIVED_FROM], direction="in", view=_EVER
     )
-    others = {m.id: m for m in await store.get(sorted({link.edge.src for link in links}))} if links else {}
+    derived = await store.get(sorted({link.edge.src for link in links})) if links else []
+    others = {m.id: m for m in derived if m.kind is not Kind.SUMMARY}  # it only retells them
     shared = {link.edge.dst for link in links if link.edge.src in others and link.edge.src not in about.facts}
     whole = [
         m
@@ -373,7 +374,7 @@ async def _near(store: CubeStore, topic: Topic, trace: Memory) -> tuple[Memory, 
         return ()
     hits = await store.search_text(TextQuery(terms), limit=4 * SHOWN)
     near = await store.get([h.id for h in hits if h.id != trace.id])
-    return tuple(m for m in near if m.kind in (*FACTS, Kind.TRACE) and "feedback" not in m.body)[:SHOWN]
+    return tuple(m for m in near if m.kind in (*FACTS, Kind.TRACE) and FEEDBACK not in m.body)[:SHOWN]
 
 
 def _said(record: Memory) -> list[str]:
@@ -402,7 +403,7 @@ async def likely(store: CubeStore, trace: Memory, limit: int = 20) -> list[Memor
     said = " ".join([trace.text, *(str(m.get("text", "")) for m in trace.body.get("context", ()))])
     terms = tuple(dict.fromkeys(analyze(said, query=True).content_terms()))[:64]
     hits = await store.search_text(TextQuery(terms), limit=4 * limit) if terms else []
-    shared = [m for m in await store.get([h.id for h in hits]) if m.id != trace.id and "feedback" not in m.body]
+    shared = [m for m in await store.get([h.id for h in hits]) if m.id != trace.id and FEEDBACK not in m.body]
     facts = [m for m in shared if m.kind in FACTS]
     records = [m for m in shared if m.kind is Kind.TRACE]
     rows = {m.id: m for m in (*facts[:limit], *records[: limit // 2])}

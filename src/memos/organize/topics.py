@@ -151,7 +151,6 @@ async def _gather(store: SqliteCube, model: str | None) -> _Found:
     saying = [i for i, own in enumerate(terms) if len(own) >= FEWEST_TERMS]
     memories, terms = [everything[i] for i in saying], [terms[i] for i in saying]
     place = {m.id: i for i, m in enumerate(memories)}
-    vectors: cluster.F32 | None = None
     if model is not None:
         ids, made = await store.vectors(model)
         at = [(place[id], row) for row, id in enumerate(ids) if id in place]
@@ -159,10 +158,10 @@ async def _gather(store: SqliteCube, model: str | None) -> _Found:
             vectors = np.zeros((len(memories), made.shape[1]), np.float32)
             to, of = zip(*at, strict=True)
             vectors[list(to)] = made[list(of)]
-    if vectors is None:
-        vectors = await asyncio.to_thread(cluster.by_terms, terms)
-    centred: cluster.F32 = await asyncio.to_thread(cluster.centred, vectors)
-    return _Found(memories, centred, terms, place)
+            centred: cluster.F32 = await asyncio.to_thread(cluster.centred, vectors)
+            return _Found(memories, centred, terms, place)
+    by_terms: cluster.F32 = await asyncio.to_thread(cluster.by_terms, terms)
+    return _Found(memories, by_terms, terms, place)
 
 
 # -- which belong together -------------------------------------------------------------------------------------

@@ -48,14 +48,15 @@ def choose(result: SearchResult, asked: Collection[str], size: int = SIZE) -> tu
     for hit in result.hits:
         if hit.score < least:
             continue
+        score = round(hit.score, 4)
         for fact in hit.facts:
-            facts.setdefault(fact.id, Kept(fact.id, hit.score, "fact"))
+            facts.setdefault(fact.id, Kept(fact.id, score, "fact"))
         if hit.stale or hit.id in asked:
             continue
         if hit.memory.layer is Layer.DERIVED:
-            facts.setdefault(hit.id, Kept(hit.id, hit.score, "fact"))
+            facts.setdefault(hit.id, Kept(hit.id, score, "fact"))
         else:
-            said.setdefault(hit.id, Kept(hit.id, hit.score, _reason(hit)))
+            said.setdefault(hit.id, Kept(hit.id, score, _reason(hit)))
     told, heard = list(facts.values()), list(said.values())
     first = max(size // 2, size - len(heard))
     told = told[:first]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from memos.memory.message import Message
 from memos.memory.model import Kind
+from memos.reading.english_life import OFTEN
 from memos.reading.finding import Finding
 from memos.reading.scene import Scene
 from memos.reading.value import Place
@@ -97,12 +98,12 @@ _CHINESE = (
 def read_answer(scene: Scene, previous: Message) -> list[Finding]:
     """What a short message says as the answer to the question that ends `previous`."""
     text = scene.text.strip()
-    asked = previous.text.rstrip()
+    asked = _MEDIA.sub("", previous.text)
     same = previous.role == scene.message.role and previous.name == scene.message.name
     if same or len(text) > 60 or not asked.endswith(("?", "？")) or "?" in text or "？" in text:
         return []
     last = re.split(r"(?<=[.!?。！？\n])\s*(?=\S)", asked)[-1]
-    return _english(scene, last) or _chinese(scene, last)
+    return _english(scene, last) or _how_often(scene, last) or _chinese(scene, last)
 
 
 def _english(scene: Scene, asked: str) -> list[Finding]:
@@ -139,6 +140,30 @@ def _english(scene: Scene, asked: str) -> list[Finding]:
             for v in values
         ]
     return []
+
+
+_MEDIA = re.compile(r"\s*(?:\[[^\]\n]*\])?\s*$")  # "[image: a cat]" after the words
+_HOW_OFTEN = _ask(
+    r"\bhow (?:often|regularly|many times a \w+) (?:do|are) you(?: guys| all| both)? (?P<v>[a-z][^,.;:!?]{2,80}?)"
+    r"(?: then| these days| now)?\?"
+)
+_OFTEN = _ask(
+    r"(?:(?:thanks|thank you|oh|well|yeah|usually|about|around|i|we|go|try to|[A-Z][a-z]+)[,!.]? )*"
+    rf"(?P<v>{OFTEN})"
+)
+
+
+def _how_often(scene: Scene, asked: str) -> list[Finding]:
+    """What is done and how often: "How often do you swim?" – "Twice a week"."""
+    question = _HOW_OFTEN.search(asked)
+    answer = _OFTEN.match(scene.text.lstrip()) if question else None
+    if question is None or answer is None or re.search(r"\b(?:it|that|this|them)\b", question["v"]):
+        return []
+    begin = len(scene.text) - len(scene.text.lstrip())
+    span = (begin + answer.start("v"), begin + answer.end("v"))
+    done = re.sub(r"\byour\b", "their", conjugated(question["v"].strip()))
+    told = f"{done} {answer['v'].lower()}"
+    return [scene.finding(Kind.FACT, sentence(scene.who, told), "habit", span, (begin, span[1]), confidence=0.75)]
 
 
 def _chinese(scene: Scene, asked: str) -> list[Finding]:

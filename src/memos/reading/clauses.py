@@ -49,6 +49,12 @@ UNREAL = re.compile(
     r"|希望|也许|可能|或许|的话|以为|梦见|梦到|幻想|开玩笑|想象",
     re.IGNORECASE,
 )
+# What every match of UNREAL holds, in lower case: these are looked for first, as that is quick.
+_MAYBE_UNREAL = (
+    "if", "wish", "unless", "imagin", "suppos", "pretend", "whether", "hypothetic", "though", "in case", "wonder", "maybe",
+    "perhaps", "possibly", "dream", "for example", "for instance", "e.g", "let's say", "once upon", "in theory", "kidding",
+    "joking", "almost", "nearly", "would", "might", "may", "could", "'d", "’d", "not sure",
+)  # fmt: skip
 REPORTED = re.compile(
     r"\b(?:he|she|they|you|it|who|someone|everyone|people|[A-Z]\w+|\w+ (?:mom|dad|friend|boss|brother|sister"
     r"|teacher))(?:['’]s)? "
@@ -94,6 +100,17 @@ def _sentence(text: str, start: int, end: int) -> Sentence:
     return Sentence(start, end, asks, stated)
 
 
+def unreal_in(text: str, start: int, end: int, lower: str) -> list[re.Match[str]]:
+    """Where text[start:end], `lower` in lower case, says that it is no plain statement: "if", "maybe", "would"."""
+    if lower.isascii() or not _HAN.search(lower):
+        for word in _MAYBE_UNREAL:
+            if word in lower:
+                break
+        else:
+            return []
+    return [*UNREAL.finditer(text, start, end)]
+
+
 def foreign_spans(text: str) -> list[tuple[int, int]]:
     """Where the words are not the speaker's own: quotations, code, and text handed over to be worked on."""
     spans: list[tuple[int, int]] = []
@@ -106,6 +123,7 @@ def foreign_spans(text: str) -> list[tuple[int, int]]:
     return spans
 
 
+_HAN = re.compile("[\u4e00-\u9fff]")
 _MAYBE_QUOTED = re.compile(r"[“\"«「`>]")
 
 

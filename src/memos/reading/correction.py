@@ -34,6 +34,7 @@ _REFUSED = re.compile(
     r"(?:wrong|incorrect|not (?:right|true|correct)))\b[\s,.:;!–—-]*",
     re.IGNORECASE,
 )
+_PAUSE = re.compile(r"[,.:;!–—-]\s*$")
 _CLAUSE = re.compile(
     r"(?:i|you|he|she|we|they|it|there|please|do|don't|never|always)\b|(?:\S+ ){3}", re.IGNORECASE
 )  # no name of a thing
@@ -184,7 +185,8 @@ def _names_a_thing(words: str) -> bool:
 
 
 def _only_new(piece: str, text: str) -> Correction | None:
-    refused = _REFUSED.match(text) is not None
+    refusal = _REFUSED.match(text)
+    refused = refusal is not None and _PAUSE.search(refusal.group()) is not None  # not "no idea"
     said = _REFUSED.sub("", piece)
     match = _ZH_ONLY_NEW.match(piece) or (_ONLY_NEW.match(said) if refused or said.lower().startswith("it") else None)
     new = _bare(match["new"]) if match and said else ""

@@ -143,7 +143,7 @@ def over(
     if not past:
         return
     if match := _JOB_GONE.match(text, phrase.at, end):
-        said = text[slice(*match.span())]
+        said = match[0][:1].lower() + match[0][1:]
         yield told.over("employer", match.span(), f"was {said}" if phrase.verb == "be" else said, JOB)
     elif match := _SCHOOL_GONE.match(text, phrase.at, end):
         yield told.over("school", match.span(), match[0], (End("school"),))

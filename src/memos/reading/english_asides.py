@@ -1,4 +1,4 @@
-"""What a sentence tells by the way, whatever its subject: what matters to the speaker, whom and what she has, what she belongs to.
+"""What a sentence tells by the way, whatever its subject: what matters to the speaker, what she has and belongs to.
 
 Patterns as data, and the small interpreter that reads them.
 """
@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from memos.memory.model import Kind
-from memos.reading import english
 from memos.reading.finding import Finding
 from memos.reading.patterns import ClauseRule, words
 from memos.reading.scene import Scene
@@ -22,41 +21,67 @@ from memos.text.lazy import LazyPattern
 
 @dataclass(frozen=True, slots=True)
 class _Tail:
-    """What is said of the words before it: "… is important to me"."""
+    """What is said of the words before it: "… is important to me". `needs`: what a sentence holds in any case, in lower case."""
 
-    pattern: re.Pattern[str]
+    needs: tuple[str, ...]
+    pattern: LazyPattern
     say: str
     attribute: str
     confidence: float
 
 
-def _tail(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern, re.IGNORECASE)
+@dataclass(frozen=True, slots=True)
+class _Aside:
+    """A rule, and what a sentence holds in any case, in lower case: looked for first, as that is quick."""
+
+    needs: tuple[str, ...]
+    rule: ClauseRule
 
 
-_BE = r"(?:['’]s| is| are| has (?:always |long )?been)(?: (?:\w+ly|still|always|also|just|so|super|very|such|definitely|pretty))*"
+def _words(pattern: str) -> LazyPattern:
+    return LazyPattern(pattern, re.IGNORECASE)
+
+
+_BE = (
+    r"(?:['’]s| is| are| has (?:always |long )?been)"
+    r"(?: (?:\w+ly|still|always|also|just|so|super|very|such|definitely|pretty))*"
+)
+_LOVE = (
+    r"(?:passion|hobby|happy place|go-to|jam|escape|therapy|outlet|stress[- ](?:fix|relief|reliever|buster)|guilty pleasure|thing"
+    r"|comfort food|favou?rite)"
+)
 _TAILS = (
     _Tail(
-        _tail(
-            rf"{_BE} my (?:\w+ )?(?:passion|hobby|happy place|go-to|jam|escape|therapy|outlet|stress[- ](?:fix|relief|reliever|buster)"
-            r"|guilty pleasure|thing|comfort food|favou?rite)\b(?=\s*(?:[.,;!:)\n—–-]|$| (?:too|as well|and|but|because|when|right|these)\b))"
+        (" my ",),
+        _words(
+            rf"{_BE} my (?:\w+ )?{_LOVE}\b"
+            r"(?=\s*(?:[.,;!:)\n—–-]|$| (?:too|as well|and|but|because|when|right|these)\b))"
         ),
         "likes {v}",
         "likes",
         0.75,
     ),
     _Tail(
-        _tail(rf"{_BE} important to me\b| matters? (?:a lot |the most |most |so much )?to me\b"),
+        (" to me",),
+        _words(rf"{_BE} important to me\b| matters? (?:a lot |the most |most |so much )?to me\b"),
         "finds {v} important",
         "important",
         0.8,
     ),
-    _Tail(_tail(r" means? (?:the world|everything|a lot|so much) to me\b"), "finds {v} important", "important", 0.7),
     _Tail(
-        _tail(
+        (" to me",),
+        _words(r" means? (?:the world|everything|a lot|so much) to me\b"),
+        "finds {v} important",
+        "important",
+        0.7,
+    ),
+    _Tail(
+        (" me ",),
+        _words(
             r" (?:brings?|gives?) me (?:\w+ ){0,3}?(?:joy|happiness|peace|comfort)\b"
             r"| makes? me (?:so |really |very |truly |feel )*(?:happy|alive|free|calm|relaxed|at peace)\b"
-            r"| (?:really |always )?helps? me (?:to )?(?:relax|unwind|de-?stress|clear my (?:head|mind)|stay (?:calm|sane|grounded|balanced))\b"
+            r"| (?:really |always )?helps? me (?:to )?(?:relax|unwind|de-?stress|clear my (?:head|mind)"
+            r"|stay (?:calm|sane|grounded|balanced))\b"
             r"| keeps? me (?:sane|grounded|happy|balanced|fit)\b"
         ),
         "likes {v}",
@@ -72,78 +97,85 @@ _SHOP = (
     r"(?:store|shop|studio|business|biz|company|salon|bakery|restaurant|caf[eé]|farm|start-?up|clothing line|podcast|blog"
     r"|youtube channel|gallery|agency|firm|food truck|practice)"
 )
-_KIN = r"kids?|children|sons?|daughters?|wife|husband|fianc[eé]e?|girlfriend|boyfriend|grandkids|grandchildren|dogs?|cats?|puppy|puppies|kittens?"
-_NEW = (
-    r"job|role|position|career|house|apartment|flat|home|car|bike|camera|laptop|phone|puppy|kitten|guitar|piano|hobby"
-)
-
-
-def _rule(pattern: str) -> LazyPattern:
-    return LazyPattern(pattern, re.IGNORECASE)
-
-
+_KEPT = r"(?:running|run|own|owning|managing|manage|expand|expanding|grow|growing|promote|promoting|for|in|at)"
+_NEW = r"(?:job|role|position|career|house|apartment|flat|home|car|bike|camera|laptop|phone|puppy|kitten|guitar|piano|hobby)"
 _RULES = (
-    ClauseRule(
-        _rule(rf"\bmy (?:home country|hometown|home town|homeland|native country),? (?P<v>(?-i:{CAP}(?: {CAP})?))"),
-        "hometown",
-        "is from {v}",
-        Kind.PROFILE,
-        confidence=0.85,
-        take="place",
-    ),
-    ClauseRule(
-        _rule(
-            rf"\b(?:I(?:['’]m| am|['’]ve been)|to be|being) (?:still |also |now )?(?:an? )?(?:active |proud )?(?:part|member) of"
-            rf" (?P<v>(?:an?|the|my|this|our) (?:[\w'’-]+ ){{0,3}}?{_GROUP})\b"
+    _Aside(
+        ("my home", "my native"),
+        ClauseRule(
+            _words(
+                rf"\bmy (?:home country|hometown|home town|homeland|native country),? (?P<v>(?-i:{CAP}(?: {CAP})?))"
+            ),
+            "hometown",
+            "{s} is from {v}",
+            Kind.PROFILE,
+            confidence=0.85,
+            take="place",
         ),
-        "member of",
-        "is part of {v}",
-        confidence=0.75,
     ),
-    ClauseRule(
-        _rule(
-            rf"(?P<v>the (?:[\w'’-]+ ){{0,3}}?{_GROUP}) (?:that |which )?(?:I|we)(?:['’]m| am|['’]re| are) (?:an? )?(?:active )?(?:part|member) of\b"
+    _Aside(
+        ("part of", "member of"),
+        ClauseRule(
+            _words(
+                r"\b(?:I(?:['’]m| am|['’]ve been)|to be|being) (?:still |also |now )?(?:an? )?(?:active |proud )?(?:part|member)"
+                rf" of (?P<v>(?:an?|the|my|this|our) (?:[\w'’-]+ ){{0,3}}?{_GROUP})\b"
+            ),
+            "member of",
+            "{s} is part of {v}",
+            confidence=0.75,
         ),
-        "member of",
-        "is part of {v}",
-        confidence=0.75,
     ),
-    ClauseRule(
-        _rule(
-            r"\bmy fam(?:ily)?(?:['’]s| is) (?:(?:pretty|very|really|quite|so|super) )?(?P<v>small|big|large|tiny|huge)\b"
+    _Aside(
+        ("part of", "member of"),
+        ClauseRule(
+            _words(
+                rf"(?P<v>the (?:[\w'’-]+ ){{0,3}}?{_GROUP}) (?:that |which )?(?:I|we)(?:['’]m| am|['’]re| are)"
+                r" (?:an? )?(?:active )?(?:part|member) of\b"
+            ),
+            "member of",
+            "{s} is part of {v}",
+            confidence=0.75,
         ),
-        "family",
-        "has a {v} family (fam)",
-        Kind.PROFILE,
-        confidence=0.8,
     ),
-    ClauseRule(
-        _rule(
-            rf"\b(?:running|run|own|owning|managing|manage|expand|expanding|grow|growing|promote|promoting|for|in|at) my (?:own |new |small |little )*(?P<v>(?:(?!own|new)[\w'-]+ ){{0,2}}?{_SHOP})\b(?!['’]s? )"
+    _Aside(
+        ("my fam",),
+        ClauseRule(
+            _words(
+                r"\bmy (?P<x>fam(?:ily)?)(?:['’]s| is) (?:(?:pretty|very|really|quite|so|super) )?"
+                r"(?P<v>small|big|large|tiny|huge)\b"
+            ),
+            "family",
+            "{s}'s {x} is {v}",
+            Kind.PROFILE,
+            confidence=0.8,
         ),
-        "business",
-        "has a {v}",
-        Kind.PROFILE,
-        confidence=0.7,
     ),
-    ClauseRule(
-        _rule(rf"\bmy new (?P<v>(?:(?!and\b)[\w'-]+ )?(?:{_NEW}))\b"),
-        "new",
-        "has a new {v}",
-        confidence=0.75,
-    ),
-    ClauseRule(
-        _rule(
-            rf"\bmy (?:own |little |older |younger |oldest |youngest |two |three |four |beautiful |lovely )*(?P<v>{_KIN})\b(?!['’-]\w| (?:named|called|(?-i:[A-Z])))"
+    _Aside(
+        (" my ",),
+        ClauseRule(
+            _words(
+                rf"\b{_KEPT} my (?:own |new |small |little )*"
+                rf"(?P<v>(?<=own ){_SHOP}|(?:(?!own|new)[\w'-]+ ){{1,2}}?{_SHOP})\b(?!['’]s? )"
+            ),
+            "business",
+            "{s} has a {v}",
+            Kind.PROFILE,
+            confidence=0.7,
         ),
-        "kin",
-        "has {v}",
-        Kind.PROFILE,
-        confidence=0.75,
+    ),
+    _Aside(
+        ("my new ",),
+        ClauseRule(
+            _words(rf"\bmy new (?P<v>(?:(?!and\b)[\w'-]+ )?{_NEW})\b(?! (?:is|was)\b)"),
+            "new",
+            "{s} has a new {v}",
+            confidence=0.75,
+        ),
     ),
 )
 _FAVOURITE = re.compile(
-    r"\bmy (?:(?:all-time|absolute|personal|new) )?favou?rites?(?: one)? (?:is|are|has to be|would be) (?:definitely |probably |the |a |an )*",
+    r"\bmy (?:(?:all-time|absolute|personal|new) )?favou?rites?(?: one)? (?:is|are|has to be|would be)"
+    r" (?:definitely |probably )*(?P<a>(?:the |an? )?)",
     re.IGNORECASE,
 )
 # A shop that is only planned or looked for is not one that somebody has.
@@ -151,7 +183,6 @@ _NOT_YET = re.compile(
     r"\b(?:start|open|launch|find|hunt|search|look|dream|plan|hop|want|need|quit|clos|sold|sell|lost|los|wish)\w*\b",
     re.IGNORECASE,
 )
-_MAY_TELL = re.compile(r"\bm[ey]\b|part of|member of", re.IGNORECASE)
 _BEGINS = re.compile(
     r".*(?:[,;:!?(…—–]|\s-\s|\b(?:and|but|so|because|since|that|though|plus)\s)\s*", re.DOTALL | re.IGNORECASE
 )
@@ -167,21 +198,24 @@ _NO_MATTER = words(
 )
 
 
-def asides(scene: Scene, start: int, end: int) -> Iterator[Finding]:
-    """What the sentence [`start`, `end`) tells by the way of whoever speaks."""
-    if not _MAY_TELL.search(scene.text, start, end):
+def asides(scene: Scene, start: int, end: int, lower: str) -> Iterator[Finding]:
+    """What the sentence [`start`, `end`), `lower` in lower case, tells by the way of whoever speaks."""
+    if not ("my " in lower or " me" in lower or "part of" in lower or "member of" in lower):
         return
     for tail in _TAILS:
-        match = tail.pattern.search(scene.text, start, end)
-        if match is not None and (span := _before(scene, start, match.start())):
-            yield _preferred(scene, tail.say, tail.attribute, span, (start, match.end()), tail.confidence)
-    favourite = _FAVOURITE.search(scene.text, start, end)
+        if any(word in lower for word in tail.needs) and (match := tail.pattern.search(scene.text, start, end)):
+            span = _before(scene, start, match.start())
+            if span is not None:
+                yield _preferred(scene, tail.say, tail.attribute, span, (start, match.end()), tail.confidence)
+    favourite = _FAVOURITE.search(scene.text, start, end) if "my " in lower and "favo" in lower else None
     if favourite is not None and (span := _named(scene, favourite.end(), end)):
-        yield _preferred(scene, "has as their favourite {v}", "favourite", span, favourite.span(), 0.75)
-    for rule in _RULES:
-        match = rule.pattern.compiled.search(scene.text, start, end)
-        if match is not None and (found := _told(scene, rule, match, start, end)):
-            yield found
+        say = f"'s favourite is {favourite['a'].lower()}{{v}}"
+        yield _preferred(scene, say, "favourite", span, favourite.span(), 0.75)
+    for aside in _RULES:
+        if any(word in lower for word in aside.needs) and (match := aside.rule.pattern.search(scene.text, start, end)):
+            found = _told(scene, aside.rule, match, start, end)
+            if found is not None:
+                yield found
 
 
 def _told(scene: Scene, rule: ClauseRule, match: re.Match[str], start: int, end: int) -> Finding | None:
@@ -189,29 +223,12 @@ def _told(scene: Scene, rule: ClauseRule, match: re.Match[str], start: int, end:
     attribute, said = rule.attribute, scene.text[slice(*span)]
     if rule.take and not read(rule.take, Place(scene.text, span[0], end)):
         return None
-    if attribute in ("business", "new") and _NOT_YET.search(scene.text, start, match.start("v")):
+    if attribute in ("business", "new") and _NOT_YET.search(scene.text, start, span[0]):
         return None
-    if attribute == "kin":
-        noun = said.lower()
-        single = (
-            "child"
-            if noun in ("kids", "children")
-            else noun[:-3] + "y"
-            if noun == "puppies"
-            else noun.removesuffix("s")
-        )
-        attribute = "grandchild" if noun.startswith("grand") else english.KIN.get(single, "child")
-        said = noun if noun != single and noun not in ("kid", "child") else f"a {noun}"
-    elif attribute == "new":
+    if attribute == "new":
         attribute = f"new {said.lower()}"
-    return scene.finding(
-        rule.kind,
-        sentence(scene.who, rule.say.format(v=in_third_person(said))),
-        attribute,
-        span,
-        match.span(),
-        confidence=rule.confidence,
-    )
+    told = rule.say.format(s=scene.who, v=in_third_person(said), x=match.groupdict().get("x"))
+    return scene.finding(rule.kind, sentence("", told), attribute, span, match.span(), confidence=rule.confidence)
 
 
 def _preferred(
@@ -219,9 +236,8 @@ def _preferred(
 ) -> Finding:
     said = in_third_person(scene.text[slice(*span)])
     shown = said if said[1:2].isupper() or len(said) < 2 else said[:1].lower() + said[1:]
-    return scene.finding(
-        Kind.PREFERENCE, sentence(scene.who, say.format(v=shown)), attribute, span, evidence, confidence=sure
-    )
+    told = sentence(f"{scene.who}{'' if say[0] == chr(39) else ' '}{say.format(v=shown)}", "")
+    return scene.finding(Kind.PREFERENCE, told, attribute, span, evidence, confidence=sure)
 
 
 def _before(scene: Scene, start: int, at: int) -> tuple[int, int] | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import cached_property
 
 from memos.memory.time import load_zone
 from memos.reading.scene import Scene
@@ -22,7 +23,7 @@ class Subject:
     shared: bool = True
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Clause:
     """A clause of the sentence [`start`, `end`): it begins at `lead` and ends, at the latest, at `stop`."""
 
@@ -39,7 +40,7 @@ class Clause:
         """The text of the message."""
         return self.scene.text
 
-    @property
+    @cached_property
     def said(self) -> tuple[int, int]:
         """The verb with everything that belongs to it, as a span."""
         return long_phrase(Place(self.text, self.phrase.at, self.end))

@@ -9,7 +9,7 @@ from memos.memory.model import Kind
 from memos.reading.english_clause import Clause
 from memos.reading.english_events import POINTS, VAGUE
 from memos.reading.finding import Finding
-from memos.reading.patterns import FUTURE, PRESENT, PROGRESSIVE
+from memos.reading.patterns import FUTURE, PAST, PRESENT, PROGRESSIVE
 from memos.reading.value import Place, upto
 from memos.reading.verb_phrase import VerbPhrase
 from memos.reading.wording import in_third_person, sentence
@@ -37,6 +37,7 @@ _STATES = (
     "loving",
     "enjoying",
 )
+_PLANNING = ("plan", "planning", "intend")
 _NO_PLAN = re.compile(
     r"(?:let|tell|talk|see(?! (?:Dr|Mrs?|Ms|my|the|an?|[A-Z]))|be"
     r"|keep you|check|get back|think|do (?:that|it)|try (?:that|it)|give"
@@ -51,10 +52,11 @@ _MEANT = re.compile(
 )
 _GOING = re.compile(r"\b(?:going to|gonna) $")
 _NOTHING_MEANT = re.compile(
-    r"(?:be|being|have|having|see|seeing|hear|hearing|know|knowing|think|say|keep|keeping|make it|make a difference|love|miss"
-    r"|need|let|tell|telling|talk|try|trying|look|give|giving|get|getting|do|doing|stop|stay|share|find|continue|try out"
-    r"|feel|remember|forget|want|wait|support|work hard|learn more|believe|push|never|always|regret|cry|come|go)\b"
-    r"(?! (?:a|an|my|our|some|another|more|two|three|four|to (?:a|an|the|my|our|[A-Z])|[a-z]+ing\b) )"
+    r"(?:be|being|see|seeing|hear|hearing|know|knowing|think|say|keep|keeping|make|making (?!an? )|love|miss|need|let|tell"
+    r"|telling|talk|stop|stay|share|continue|feel|remember|forget|want|wait|support|work hard|learn more|believe|push|never"
+    r"|always|regret|cry|rock|help|lift|reach|figure|crush|nail|prove|show|thank|pass|spread)\b"
+    r"|(?:have|having|try|trying|look|give|giving|get|getting|do|doing|find|come|go|going)\b"
+    r"(?! (?:a|an|my|our|some|another|more|two|three|four|to (?:a|an|the|my|our|[A-Z])|into|[a-z]+ing\b) )"
 )
 _AHEAD = re.compile(
     r"(?:forward to|wait (?:for|until|till)|(?:excited|pumped|ready|nervous|psyched|stoked) (?:for|about)) "
@@ -66,6 +68,8 @@ def planned(c: Clause) -> Iterator[Finding]:
     """A commitment: what is going to happen at a date that has not come, or is called a plan."""
     phrase = c.phrase
     if phrase.negated or phrase.adverbs & {"never", "usually", "always", "often", "sometimes"}:
+        return
+    if not c.scene.dates and phrase.verb not in _PLANNING:
         return
     mention = _date_ahead(c)
     told = _told(c, mention)
@@ -99,12 +103,12 @@ def meant(c: Clause) -> Iterator[Finding]:
         start, lead = phrase.at, "is going to "
     else:
         match = _MEANT.match(text, phrase.at, c.end)
-        if match is None:
+        if match is None or (phrase.tense == PAST) != (match[0][:7] in _PAST_LEADS):
             return
         start, lead = match.end(), ("" if match[0][:7] in _PAST_LEADS else "is ") + match[0]
     end = c.said[1]
     said = text[start:end]
-    if not 2 <= len(said.split()) <= 25 or _NOTHING_MEANT.match(said) or _says_little(said):
+    if not 2 <= len(said.split()) <= 25 or _NOTHING_MEANT.match(said) or _says_little(said) or _POINTED.search(said):
         return
     yield c.scene.finding(
         Kind.COMMITMENT,
@@ -116,11 +120,14 @@ def meant(c: Clause) -> Iterator[Finding]:
     )
 
 
+_POINTED = re.compile(r"\b(?:you|your|yours|it|them)\b|\b(?:this|that)\b(?! [a-z])", re.IGNORECASE)
 _PAST_LEADS = frozenset(("decided", "agreed ", "offered", "promise", "volunte"))
 
 
 def awaited(c: Clause) -> Iterator[Finding]:
     """Something with a day that is looked forward to: "I can't wait for the concert on Friday"."""
+    if not c.scene.dates:
+        return
     match = _AHEAD.search(c.text, c.phrase.at, c.end)
     if match is None:
         return
@@ -156,7 +163,7 @@ def _told(c: Clause, mention: DateMention | None) -> tuple[str, int, float] | No
     """What kind of plan it is, where its words begin, and how sure it is; None where it is no plan."""
     phrase, text = c.phrase, c.text
     ahead = mention is not None and (mention.from_ > c.scene.now or phrase.tense == FUTURE)
-    if phrase.verb in ("plan", "planning", "intend") and phrase.tense in (PRESENT, PROGRESSIVE):
+    if phrase.verb in _PLANNING and phrase.tense in (PRESENT, PROGRESSIVE):
         to = _ON_TO.match(text, phrase.rest)
         return None if to is None else ("plan", to.end(), 0.8)
     if not ahead or phrase.verb == "be":
@@ -181,7 +188,7 @@ def _plan_words(attribute: str, said: str, phrase: VerbPhrase) -> str:
         return f"needs to {said}"
     if phrase.verb == "have" and phrase.tense == PRESENT:
         return f"has {said}" if not said.startswith("have ") else f"plans to {said}"
-    if phrase.verb in ("plan", "planning", "intend"):
+    if phrase.verb in _PLANNING:
         return (
             f"plans {said}"
             if said.split()[0].endswith("ing") or said.split()[0] in ("a", "an", "the", "their", "another")

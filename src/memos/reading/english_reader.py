@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cached_property
 
-from memos.memory.model import Kind
 from memos.reading import endings, english, possessions, relatives, statements
-from memos.reading.clauses import REPORTED, UNREAL, Sentence, foreign_spans, inside, sentences
+from memos.reading.clauses import REPORTED, Sentence, foreign_spans, inside, sentences, unreal_in
 from memos.reading.english_asides import asides
-from memos.reading.english_clause import Clause, Subject
-from memos.reading.english_events import happened
+from memos.reading.english_clause import Subject
+from memos.reading.english_elided import busy, elided
+from memos.reading.english_leaning import befell, leaning
 from memos.reading.english_said import Said
 from memos.reading.english_verbs import VERBS
 from memos.reading.finding import Finding
@@ -48,27 +49,15 @@ _FILLER = re.compile(
     r"|[A-Z][a-z]+(?=[,!])|\d[.)]|[-*•]|for example)[\s,!.:–—-]*)*",
     re.IGNORECASE,
 )
-# Where a clause may begin: after a mark, a dash with space around it, a picture.
-_CUT = re.compile(r".*(?:[,;:—–(…~\u2600-\u27bf\U0001f300-\U0001faff\ufe0f]|\s-\s)", re.DOTALL)
-# A clause that another one leans on.
-_LEANING = re.compile(r".*\b(?:since|after|when|while|where)\s+$", re.DOTALL | re.IGNORECASE)
-# Sentences without their subject: "Lost my keys yesterday", "Been painting a lot".
-_ELIDED = re.compile(
-    r"(?:(?:just|also|only|recently|finally) )*(?:(?P<been>been)|(?P<wait>can['’]?t wait for|looking forward to|(?:so |super )?(?:excited|pumped) (?:for|about))"
-    r"|(?P<try>trying to get|working on)"
-    r"|(?P<past>lost|had|got|met|went|took|made|bought|started|finished|ran into|saw|found|spent|joined|visited|moved|signed up|won|attended"
-    r"|came|flew|drove|watched|wrote|helped|broke|baked|painted|hiked|volunteered|cooked|sold))\b",
-    re.IGNORECASE,
-)
-_ELIDED_LATER = re.compile(r",\s+(?P<v>(?:(?:just|also) )?been (?=[a-z]+ing\b))")
-_SUBJECT_OF = re.compile(r"\b(?:is|are|was|were|has|can|could|will|would|means?|makes?|helps?)\b|['’]s\b")
-_BUSY_SUBJECT = re.compile(r"(?P<v>[A-Z][a-z]+ing (?P<o>[a-z][\w' -]{2,60}?)) (?:has|have) been\b")
-_PAST_THING = re.compile(
-    r"(?P<np>(?:[a-z][\w'’-]* ){1,3}?)(?=(?:was|were|got|broke|arrived|burned|crashed|collapsed|fell|opened|closed|started|won|lost|[a-z]+ed)\b)"
-)
+# Where a clause may begin, beside the marks: after a picture.
+_PICTURE = re.compile("[\u2600-\u27bf\U0001f300-\U0001faff\ufe0f…]")
 _CLAUSE_END = re.compile(
     rf"[;!?\n—]|:\s|{FULL_STOP}(?=\s|$)|,? (?:but|because|so|though|although|and (?:I|we|my|our|it|he|she|they|you))\b"
+    # Two clauses with no more than a comma between them.
+    r"|, (?=(?:I|we|he|she|they|it|you)(?:['’](?:m|d|ve|re|ll|s))? )"
 )
+# What every sentence of english.INVERTED holds.
+_MAY_TURN = re.compile(r" (?:what|where) i\b| is my\b", re.IGNORECASE)
 _SECOND = re.compile(r",?(?: and|,)(?: (?:also|now|then|currently))?(?= [a-z]+\b)")
 # No sentence of a person is longer; a paste or a list without full stops is.
 _LONGEST = 1_500
@@ -111,6 +100,7 @@ class _Reader:
         self.scene, self.text, self.foreign = scene, scene.text, foreign
         self.start, self.end = piece.start, piece.stated if piece.asks else piece.end
         self.piece = piece
+        self.lower = self.text[self.start : self.end].lower()
         self.verbs = Said(scene, self.start, self.end)
 
     def run(self) -> Iterator[Finding]:
@@ -122,18 +112,18 @@ class _Reader:
         yield from (f for f in endings.died(self.scene, self.start, self.end) if not inside(f.start, self.foreign))
         any_subject = False
         done = self.start
-        if not UNREAL.search(self.text, self.start, self.end):
-            yield from asides(self.scene, self.start, self.end)
-            yield from self._without_subject()
+        yield from self._by_the_way()
         for match in _SUBJECT.finditer(self.text, self.start, self.end):
             any_subject = True
             if match.start() < done or inside(match.start(), self.foreign):
+                if match.start() < done:
+                    yield from relatives.named_relative(self.scene, match, self.end)
                 continue
             lead = self._lead(match.start())
             clause_end = self._clause_end(match.end())
             unreal = self._unreal(match.start(), clause_end)
-            if lead is None and not unreal and _LEANING.match(self.text, self.start, match.start()):
-                yield from self._leaning(match, clause_end)
+            if lead is None and not unreal:
+                yield from leaning(self.scene, match, self.start, self.end, clause_end)
             if lead is None or unreal:
                 yield from relatives.named_relative(self.scene, match, self.end)
                 continue
@@ -142,14 +132,26 @@ class _Reader:
                 yield finding
         if any_subject:
             yield from self._inverted()
-        elif not UNREAL.search(self.text, self.start, self.end):
+        elif not self.unreal:
             yield from statements.statement(self.scene, self.start, self.end)
+
+    @cached_property
+    def unreal(self) -> list[re.Match[str]]:
+        """Where the sentence says that it is no plain statement: "if", "maybe", "would"."""
+        return unreal_in(self.text, self.start, self.end, self.lower)
+
+    def _by_the_way(self) -> Iterator[Finding]:
+        """What needs no subject that is the speaker."""
+        for found in (*asides(self.scene, self.start, self.end, self.lower), *self._without_subject()):
+            if not self.unreal:
+                yield found
 
     def _lead(self, at: int) -> int | None:
         """Where the clause of the subject at `at` begins, or None where it is no clause of its own."""
         before = self.text[self.start : at]
-        mark = _CUT.match(before)
-        cut = mark.end() if mark else 0
+        cut = max(max(before.rfind(mark) for mark in ",;:—–(~") + 1, before.rfind("- ") + 2 if "- " in before else 0)
+        if not before.isascii():
+            cut = max(cut, *(mark.end() for mark in _PICTURE.finditer(before)), 0)
         joined = _CONJUNCTION.match(before)
         if joined is not None:
             cut = max(cut, joined.end())
@@ -167,7 +169,9 @@ class _Reader:
             words_before = words_before.replace(self.text[mention.start : mention.end], "", 1)
         return (
             re.fullmatch(
-                r"\s*(?:in|on|since|back in|around|and|so|yes|yeah|actually|then)?[\s,]*", words_before, re.IGNORECASE
+                r"\s*(?:in|on|since|back in|around|and|so|yes|yeah|actually|then|just|only)?[\s,]*",
+                words_before,
+                re.IGNORECASE,
             )
             is not None
         )
@@ -177,11 +181,11 @@ class _Reader:
         return match.start() if match else self.end
 
     def _unreal(self, at: int, clause_end: int) -> bool:
-        if UNREAL.search(self.text, self.start, at):
-            return True
-        found = UNREAL.search(self.text, at, clause_end)
-        if found is None:
+        if not self.unreal or self.unreal[0].start() >= clause_end:
             return False
+        if self.unreal[0].start() < at:
+            return True
+        found = self.unreal[0]
         rather = re.compile(r"I(?:['’]d| would) (?:rather|prefer)\b", re.IGNORECASE).match(self.text, at)
         return rather is None and not (
             found[0].lower() in ("almost", "nearly") and self.text[found.end() : found.end() + 2].strip().isdigit()
@@ -202,55 +206,15 @@ class _Reader:
         yield from self.verbs.everything(subject, phrase, lead, clause_end)
         yield from self._second_verbs(subject, phrase, lead, clause_end)
 
-    def _leaning(self, match: re.Match[str], clause_end: int) -> Iterator[Finding]:
-        """What happened, by a clause that begins with "since", "after", "when"."""
-        word = match[0].lower()
-        phrase = parse(self.text, match.end(), self.end) if word in ("i", "we") else None
-        if phrase is not None:
-            subject = Subject(self.scene.subject, self.scene.who, word)
-            yield from self.verbs.in_passing(subject, phrase, match.start(), clause_end)
-
     def _without_subject(self) -> Iterator[Finding]:
         """What a sentence says of the speaker that leaves her out: "Lost my keys yesterday"."""
-        spans = [(m.start("v"), True) for m in _ELIDED_LATER.finditer(self.text, self.start, self.end)]
-        first = _ELIDED.search(self.text, self.start, min(self.end, self.start + 60))
-        if first is not None and self._opens(first):
-            spans.append((first.start(), first["been"] is not None))
-        busy = _BUSY_SUBJECT.match(self.text, self.start, self.end)
         subject = Subject(self.scene.subject, self.scene.who, "i")
-        for at, been in spans:
-            phrase = parse(self.text, at, self.end, elided=been)
-            if phrase is not None and not inside(at, self.foreign):
+        for at, aided in elided(self.text, self.start, self.end, self.lower, _FILLER.fullmatch):
+            phrase = parse(self.text, at, self.end, elided=aided)
+            if phrase is not None and not inside(at, self.foreign) and not self.unreal:
                 yield from self.verbs.everything(subject, phrase, at, self._clause_end(at))
-        if busy is not None and not re.search(r"\b(?:you|your|for me)\b", busy[0]):
-            said = in_third_person(self.text[slice(*busy.span("v"))])
-            yield self.scene.finding(
-                Kind.FACT,
-                sentence(self.scene.who, f"has been {said[:1].lower()}{said[1:]}"),
-                "doing",
-                busy.span("v"),
-                busy.span(),
-                confidence=0.6,
-            )
-
-    def _opens(self, match: re.Match[str]) -> bool:
-        """Whether the verb of `match` opens the sentence, after fillers; as no part of a longer subject."""
-        before = self.text[self.start : match.start()]
-        if before and not _FILLER.fullmatch(before):
-            return False
-        return match["try"] is None or not _SUBJECT_OF.search(self.text, match.end(), self._clause_end(match.end()))
-
-    def _thing(self, match: re.Match[str], clause_end: int) -> Iterator[Finding]:
-        """What happened to something of the speaker's at a date: "my old school was flooded last week"."""
-        if not self.scene.dates_in(self.start, self.end):
-            return
-        thing = _PAST_THING.match(self.text, match.end() + 1, clause_end)
-        if thing is None:
-            return
-        phrase = parse(self.text, thing.end("np"), self.end)
-        if phrase is not None and not phrase.modal:
-            subject = Subject("", f"{self.scene.who}'s {thing['np'].strip()}", "thing")
-            yield from happened(Clause(self.scene, subject, phrase, self.start, self.end, match.start(), clause_end))
+        if (found := busy(self.scene, self.start, self.end)) and not self.unreal:
+            yield found
 
     def _second_verbs(self, subject: Subject, first: VerbPhrase, lead: int, clause_end: int) -> Iterator[Finding]:
         """Further verbs of the same subject: "I live in Oslo and work at Acme"."""
@@ -274,7 +238,7 @@ class _Reader:
         relative = relatives.relative(self.scene, match, self.end)
         if relative is None:
             found = [*possessions.possessed(self.scene, match, self.end, clause_end)]
-            yield from found or self._thing(match, clause_end)
+            yield from found or befell(self.scene, match, self.start, self.end, clause_end)
             return
         yield from relative.findings
         if relative.at is not None:
@@ -285,8 +249,13 @@ class _Reader:
                 yield from self._second_verbs(kin, phrase, match.start(), clause_end)
 
     def _requests(self) -> Iterator[Finding]:
-        lower = self.text[self.start : self.piece.end].lower()
-        if self.scene.message.role != "user" or not any(gate in lower for gate in _GATES):
+        if self.scene.message.role != "user":
+            return
+        lower = self.lower if self.end == self.piece.end else self.text[self.start : self.piece.end].lower()
+        for gate in _GATES:
+            if gate in lower:
+                break
+        else:
             return
         filler = _FILLER.match(self.text, self.start, self.piece.end)
         for at in {self.start, filler.end() if filler else self.start}:
@@ -323,7 +292,9 @@ class _Reader:
         )
 
     def _inverted(self) -> Iterator[Finding]:
-        if UNREAL.search(self.text, self.start, self.end) or self.text[self.start : self.start + 2].lower() in (
+        if not _MAY_TURN.search(self.text, self.start, self.end):
+            return
+        if self.unreal or self.text[self.start : self.start + 2].lower() in (
             "i ",
             "my",
         ):

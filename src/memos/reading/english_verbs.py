@@ -47,7 +47,7 @@ _WORK = VerbRule(
     _lead(
         r"(?:(?:reading|watching|seeing|playing|the (?:book|film|movie|novel|song|show|series|game)) )?[\"“](?=[A-Z])"
     ),
-    "liked",
+    "title",
     "likes",
     "like {v}",
     Kind.PREFERENCE,
@@ -912,6 +912,17 @@ VERBS: Mapping[str, tuple[VerbRule, ...]] = {
             Kind.PREFERENCE,
             tenses=_P,
             opposite="dislikes",
+        ),
+        VerbRule(
+            _lead(
+                r"(?:\w+ )?(?:into|fond of|keen on|crazy about|obsessed with|passionate about|(?:a )?(?:\w+ )?fan of) "
+            ),
+            "liked",
+            "likes",
+            "like {v}",
+            Kind.PREFERENCE,
+            tenses=frozenset({PERFECT}),
+            historic=True,
         ),
         VerbRule(
             _lead(r"(?:really |very |so |quite |terribly )?(?:afraid|scared|terrified|frightened) of "),

@@ -18,17 +18,19 @@ from memos.reading.feedback_heard import Heard, Manner, bare
 from memos.reading.feedback_wrong import wrong_and_right
 from memos.reading.read import read_trace, speaker_of
 from memos.reading.traces import source_of
+from memos.storage.ports import FEEDBACK
 from memos.text.analysis import analyze
 from memos.text.document import without_injected
 from memos.text.spans import Span, sentences
 
-MAX_CHARS = 4_000  # what is longer is something else than feedback
+MAX_CHARS, MAX_SENTENCE = 4_000, 400  # what is longer is something else than feedback
 _HAN = re.compile("[\u4e00-\u9fff]")
 _QUOTE = re.compile(
     r"“[^”]*(?:”|$)|「[^」]*(?:」|$)|«[^»]*(?:»|$)|(?<![\w])\"[^\"]*(?:\"|$)|^\s*>.*$|```.*?(?:```|$)",
     re.MULTILINE | re.DOTALL,
 )
 _QUOTED_WORDS = 3  # a quotation of fewer is a name or a word
+_ZH_ALSO = re.compile(r"(?<=我)(?:还|也)(?=[会有是在喜能对爱讨住])")
 _NOTED = 0.9  # confidence of what was asked for outright
 _SPOKEN = (Kind.FACT, Kind.PROFILE, Kind.PREFERENCE, Kind.COMMITMENT)
 
@@ -58,7 +60,7 @@ def read_feedback(trace: Memory) -> FeedbackReading:
     quotes = [m.span() for m in _QUOTE.finditer(text)]
     for number, (start, end) in enumerate(sentences(text)):
         sentence = text[start:end].rstrip()
-        if sentence.strip() and not _is_quotation(sentence, start, quotes, text):
+        if sentence.strip() and len(sentence) <= MAX_SENTENCE and not _is_quotation(sentence, start, quotes, text):
             heard = feedback_chinese.hear(sentence) if _HAN.search(sentence) else feedback_english.hear(sentence)
             _take(said, heard, number, start, start + len(sentence))
     _take_pairs(said)
@@ -171,12 +173,16 @@ def _kind_of(heard: Heard, refused: bool) -> Operation:
 def read_plain(trace: Memory, words: str, at: int) -> tuple[Statement, ...]:
     """The statements of some words of a record, with evidence in it; none of things that merely happened."""
     reading = read_trace(replace(_plain(trace), text=words))
-    return tuple(_moved(s, trace, at) for s in reading.statements if s.kind in _SPOKEN)
+    found = tuple(_moved(s, trace, at) for s in reading.statements if s.kind in _SPOKEN)
+    if not found and (shorter := _ZH_ALSO.sub("", words)) != words:
+        end = at + len(words.rstrip("。.!！ "))
+        return tuple(replace(s, source=replace(s.source, start=at, end=end)) for s in read_plain(trace, shorter, at))
+    return found
 
 
 def _plain(trace: Memory) -> Memory:
     """The record as an ordinary message."""
-    return replace(trace, body={k: v for k, v in trace.body.items() if k not in ("corrects", "feedback", "injected")})
+    return replace(trace, body={k: v for k, v in trace.body.items() if k not in ("corrects", FEEDBACK, "injected")})
 
 
 def _moved(statement: Statement, trace: Memory, at: int) -> Statement:

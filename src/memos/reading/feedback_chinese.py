@@ -123,7 +123,7 @@ _WISH_LAST = re.compile(
 _MINE = re.compile(r"我(?:想|要|会|打算|都|就|在|去|是|有|准备|应该|可能)")
 _CALL = re.compile(
     rf"(?:{_SCOPE}[\s，,：:]*)?(?:请|就|都|你|您)*(?:叫我|称呼我(?:为|叫)?|喊我|"
-    rf"管我叫)[“「\"]?(?P<name>[^“”「」\"，,。！!？?的吧了]{{1,12}})[”」\"]?(?:吧|好了|就行|就好|即可)*$"
+    rf"管我叫)[“「\"]?(?P<name>(?![一起吃去来过回上下怎什做别不])[^“”「」\"，,。！!？?的吧了]{{1,12}})[”」\"]?(?:吧|好了|就行|就好|即可)*$"
 )
 _LANGUAGE = re.compile(r"(?:用|说|讲)(?P<l>[\u4e00-\u9fff]{1,4}?(?:文|语|話|话))")
 
@@ -141,6 +141,7 @@ _NOTE_LAST = re.compile(
     r"(?P<rest>\S.*?)[，,。\s]+(?:请|麻烦|帮我|你)*(?:记一下|记住|记下来?|别忘了|记录一下)(?:吧|哦|啊)?[。.!！]*$"
 )
 _VERB = re.compile(r"[是有在叫会能要想住喜爱讨恨对去来吃喝用买卖做说学开关养玩打看穿搬换过需应等为]|号|码")
+_THANKED = re.compile(r"(?:[\s，,]*(?:谢谢|谢谢你|谢谢您|谢啦|拜托了?|麻烦了|好吗|好嗎|可以吗|行吗))+$")
 
 
 def hear(sentence: str) -> Heard:
@@ -161,7 +162,7 @@ def hear(sentence: str) -> Heard:
 
 
 def _command(order: str, at: int) -> Heard | None:
-    said = order.rstrip("。.!！?？ ~～")
+    said = _THANKED.sub("", order.rstrip("。.!！?？ ~～"))
     for pattern in _REPLACE:
         match = pattern.match(said)
         if match and bare(match["old"]) and bare(match["new"]) and match["old"] != match["new"]:
@@ -220,6 +221,8 @@ def _wish(said: str) -> Heard | None:
     if match is None or _MINE.match(match["wish"]):
         return None
     wish = bare(re.sub(r"^(?:请|都|就|也)+", "", match["wish"]))
+    if wish in ("这样", "如此", "这么做", "那样"):
+        return None
     language = _LANGUAGE.search(wish) if re.search(r"回答|回复|答复|说话|交流|对话|跟我", wish) else None
     return Heard(
         Manner.PREFER, wish=wish, about="answer language" if language else "", new=language["l"] if language else ""

@@ -68,6 +68,8 @@ _REFUSED = re.compile(
     r"i never said (?:that|this|so)|(?:i'?m )?sorry|hmm+|wait|oh|well|ehm?|um+|no no)\b[\s,.:;!–—-]*)+",
     _I,
 )
+_PAUSE = re.compile(r"[,.:;!–—-]\s*$")
+_GOES_ON = re.compile(r"(?:it|that|this|he|she|they|i|we|my|our|the|should|make|not)\b", _I)
 _MEANT = re.compile(r"i (?:said|meant|mean)\s+", _I)
 _AGREED = re.compile(
     r"(?:(?:yes|yep|yeah|yup|ya|exactly|precisely|correct|right|true|indeed|absolutely|confirmed|spot on|bingo|"
@@ -216,8 +218,8 @@ _WISH = re.compile(
     _I,
 )
 _OF_ANSWERS = re.compile(
-    r"\b(?:answers?|repl(?:y|ies)|respon(?:d|ses?)|emojis?|bullet points?|units?|tone|language|explanations?|"
-    r"messages?)\b",
+    r"\b(?:your (?:answers?|repl(?:y|ies)|responses?|messages?|explanations?|tone|language)|answers|replies|responses|"
+    r"emojis?|bullet points?|(?:metric|imperial) units?)\b",
     _I,
 )
 _CALL = re.compile(
@@ -372,19 +374,19 @@ def _is_clause(words: str) -> bool:
 def _wish(order: str) -> Heard | None:
     """How one wants to be answered, where that is said."""
     named = _CALL.match(order)
-    if named:
+    if named and (named["name"][0].isupper() or re.search(_SCOPE, order, _I)):
         name = bare(named["name"])
         return Heard(Manner.PREFER, f"Call me {name}.", -1, about="nickname", new=name)
     match = _WISH.match(order)
     if match is None or _NOT_STANDING.match(order):
         return None
     standing = _STANDING.search(f"{match['head']} {match['tail'] or ''} {match['not'] or ''}") is not None
-    if not standing and not (_OF_ANSWERS.search(match.group()) and _STANDING_BY_KIND.match(match["verb"])):
+    if not standing and not (_OF_ANSWERS.search(match["rest"]) and _STANDING_BY_KIND.match(match["verb"])):
         return None
     if not bare(match["rest"]):
         return None
-    how = "never" if match["not"] else "always"
-    wish = f"{how} {match['verb'].lower()}{match['rest'].rstrip(' .!,')}"
+    how = "never " if match["not"] else "" if match["verb"].casefold() == "stop" else "always "
+    wish = f"{how}{match['verb'].lower()}{match['rest'].rstrip(' .!,')}"
     language = _LANGUAGE.search(wish)
     return Heard(
         Manner.PREFER, wish=wish, about="answer language" if language else "", new=language[1] if language else ""
@@ -401,6 +403,8 @@ def _statement(text: str, lead: int) -> Heard:
         return Heard(Manner.NOTHING)
     opened = text[: at - lead]
     if at > lead and not re.fullmatch(r"(?:(?:sorry|hmm+|wait|oh|well|ehm?|um+)\b[\s,.:;!–—-]*)+", opened, _I):
+        if rest and not _PAUSE.search(opened) and not _GOES_ON.match(rest):  # "no idea"
+            return Heard(Manner.NOTHING)
         return Heard(Manner.REFUSE, *cut(_MEANT, rest, at))
     meant = _MEANT.match(rest)
     if meant:

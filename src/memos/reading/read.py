@@ -13,13 +13,14 @@ from memos.reading.finding import Finding
 from memos.reading.in_passing import corrected_in_passing
 from memos.reading.rules import read_message
 from memos.reading.traces import said_before, source_of, to_message
+from memos.storage.ports import FEEDBACK
 
 
 def read_trace(trace: Memory, previous: Sequence[Memory] = ()) -> Reading:
-    """What the rules find in a trace, given the traces before it. System, developer and tool messages teach nothing, and
-    nobody says what a document says.
+    """What the rules find in a trace, given the traces before it. System, developer and tool messages teach nothing,
+    nobody says what a document says, and what feedback says is done elsewhere.
     """
-    if trace.kind in (Kind.DOCUMENT, Kind.CHUNK):
+    if trace.kind in (Kind.DOCUMENT, Kind.CHUNK) or FEEDBACK in trace.body:
         return Reading()
     before = said_before(trace) or [to_message(p) for p in previous]
     findings = read_message(to_message(trace), user=as_name(trace.owner), previous=before)

@@ -59,7 +59,7 @@ AFTER_NOUN = re.compile(
     re.IGNORECASE,
 )
 STOP = re.compile(
-    rf"[,;!?()\n—–\"“”]|:(?!\d)|{FULL_STOP}|\s-\s|\s(?:(?:and|or|&) {_BEGINS}"
+    rf"[,;!?()\n—–\"“”]|:(?!\d)|{FULL_STOP}|\s-\s|(?<=[a-z])-\s|\s(?:(?:and|or|&) {_BEGINS}"
     rf"|but|because|{_CAUSE}|cuz|so|since|although|though|when"
     r"|whenever|while|which|who|as|if|unless|until"
     r"|after|before|even|except|especially|particularly|whether|thanks to|however|rather than|instead of"
@@ -75,7 +75,7 @@ STOP = re.compile(
 )
 LONG_STOP = re.compile(
     rf"[;!?\n—–]|:(?!\d)|{FULL_STOP}|,? (?:but|because|so|although|though|which|{_CAUSE}|cuz|and (?:I|we|it|my|he"
-    r"|she|they|you))\b|, (?!\d{4})|\s-\s",
+    r"|she|they|you))\b|, (?!\d{4})|\s-\s|(?<=[a-z])-\s",
     re.IGNORECASE,
 )
 WORD = re.compile(r"[A-Za-z][\w-]*")

@@ -51,6 +51,7 @@ _SUBJECTS = re.compile(
     r"|counseling|agriculture|neuroscience|informatics)\b",
     re.IGNORECASE,
 )
+_TITLE = re.compile(r"[^\"“”\n]{2,80}(?=[\"”])")
 _EMAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
 _PHONE = re.compile(r"\+?\d[\d ()./-]{4,18}\d")
 
@@ -89,6 +90,7 @@ READERS: Mapping[str, Reader] = {
     "before_allergy": before_allergy,
     "diet": diet,
     "subject": by_pattern(_SUBJECTS),
+    "title": by_pattern(_TITLE),
     "email": by_pattern(_EMAIL),
     "phone": by_pattern(_PHONE),
     "address": address,

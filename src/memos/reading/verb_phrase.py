@@ -10,6 +10,7 @@ from memos.reading.patterns import FUTURE, PAST, PERFECT, PRESENT, PROGRESSIVE, 
 
 _TOKEN = re.compile(r"\s?([A-Za-z]+(?:['’][a-z]+)?)")
 _GLUED = re.compile(r"['’](m|ve|ll|d|re|s)\b")
+_BEEN = re.compile(r"(?:[a-z]+ )?been\b", re.IGNORECASE)
 _ADVERBS = words(
     """
     really also just currently now still actually always usually often recently already finally only mostly never
@@ -78,10 +79,12 @@ class VerbPhrase:
 def parse(text: str, at: int, end: int, *, elided: bool = False) -> VerbPhrase | None:
     """The verb phrase that begins at `at` (right after the subject), or None where there is none.
 
-    `elided`: subject and auxiliary were left out ("Been painting a lot").
+    `elided`: subject and auxiliary were left out ("Been painting a lot", "just learning to sail").
     """
     parser = _Parser(text, end)
-    parser.perfect = elided
+    if elided:
+        parser.perfect = _BEEN.match(text, at, end) is not None
+        parser.be = "" if parser.perfect else "be"
     return parser.run(at)
 
 

@@ -28,6 +28,7 @@ _PRONOUNS = {
     "us": "them",
     "mine": "theirs",
     "i": "they",
+    "i was": "they were",
     "i'm": "they are",
     "i’m": "they are",
     "i've": "they have",
@@ -41,7 +42,7 @@ _PRONOUNS = {
     "am": "are",
 }
 _PRONOUN = re.compile(
-    r"(?<![\w-])(?:I['’](?:m|ve|ll)|we['’]re|my|me|myself|our|us|mine|I|we|ours|ourselves)(?![\w-])", re.IGNORECASE
+    r"(?<![\w-])(?:I['’](?:m|ve|ll)|I was|we['’]re|my|me|myself|our|us|mine|I|we|ours|ourselves)(?![\w-])", re.IGNORECASE
 )
 _US = re.compile(r"\bUS\b")
 

@@ -40,7 +40,7 @@ class Recipe:
                 "time_word": 0.06,
                 "name": 0.05,
                 "name_asked": 0.07,
-                "worth": 0.01,
+                "worth": 0.002,
             }
         )
     )

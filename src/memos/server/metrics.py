@@ -61,6 +61,7 @@ class _System(Collector):
         yield GaugeMetricFamily("memos_resident_bytes", "Memory of their indexes.", value=u.resident_bytes)
         yield from self._queue()
         yield from self._tasks()
+        yield from self._llm()
 
     def _queue(self) -> Iterator[Metric]:
         depth = GaugeMetricFamily("memos_queue_tasks", "Tasks in the queue.", labels=("kind", "state"))
@@ -85,3 +86,19 @@ class _System(Collector):
             tasks.add_metric((kind, "failed"), done.failed[kind])
             spent.add_metric((kind,), done.total_seconds[kind])
         yield from (tasks, spent)
+
+    def _llm(self) -> Iterator[Metric]:
+        labels = ("purpose", "model")
+        calls = CounterMetricFamily(
+            "memos_llm_calls", "Calls of language models that ended, in this process.", labels=(*labels, "outcome")
+        )
+        tokens = CounterMetricFamily("memos_llm_tokens", "Tokens they used.", labels=(*labels, "direction"))
+        spent = CounterMetricFamily("memos_llm_seconds", "Seconds they took.", labels=labels)
+        for use in self._usage.llm:
+            of = (use.purpose or "", use.model or "")
+            calls.add_metric((*of, "answered"), use.calls - use.failed)
+            calls.add_metric((*of, "failed"), use.failed)
+            tokens.add_metric((*of, "in"), use.input_tokens)
+            tokens.add_metric((*of, "out"), use.output_tokens)
+            spent.add_metric(of, use.seconds)
+        yield from (calls, tokens, spent)

@@ -26,6 +26,9 @@ Durability = Literal["full", "normal"]
 
 DIGEST = "digest"  # the task of reading a raw record for facts
 READ = "read"  # the task of having a model read a raw record, after the rules did
+FEEDBACK = (
+    "feedback"  # the mark of feedback that is not acted on yet, and where the body of its record keeps what came of it
+)
 RELATION_EVIDENCE = "evidence"  # in the `info` of a RELATES_TO edge: the ids of the records that tell of it
 CURRENT: frozenset[Status] = frozenset({Status.ACTIVE})
 WAS_TRUE: frozenset[Status] = frozenset({Status.ACTIVE, Status.SUPERSEDED})

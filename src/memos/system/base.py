@@ -111,7 +111,7 @@ class Base:
     async def usage(self) -> Usage:
         """What this process holds and has done, for metrics."""
         parts = self._parts()
-        return await usage(parts.cubes, parts.queue, parts.background.metrics, parts.counts)
+        return await usage(parts.cubes, parts.queue, parts.background.metrics, parts.counts, parts.ledger.totals)
 
     async def close(self) -> None:
         """Stop background work (what is left is taken up at the next start) and close every file."""
@@ -129,6 +129,7 @@ class Base:
             await parts.queue.close()
             await parts.cubes.close()
             await parts.llms.aclose()
+            await parts.ledger.close()
             parts.registry.close()
 
     def _parts(self) -> Parts:

@@ -257,19 +257,19 @@ class Turn:
         out: list[dict[str, Any]] = [{"role": "user", "content": self._ask.query}]
         said = self._said.text if self._said is not None else ""
         answer = without_context(without_citations(said) if self._ask.cite else said)
-        if self._said is not None and answer.strip():
-            finish = self._said.finish
-            why = (
-                FAILED
-                if self._error is not None
-                else LEFT
-                if finish is None
-                else CUT_OFF
-                if finish == "length"
-                else None
-            )
+        if answer.strip():
+            why = self._incomplete()
             out.append({"role": "assistant", "content": answer} | ({"info": {"incomplete": why}} if why else {}))
         return out
+
+    def _incomplete(self) -> str | None:
+        """Why the answer is not whole; None when it is."""
+        finish = self._said.finish if self._said is not None else None
+        if self._error is not None:
+            return FAILED
+        if finish is None:
+            return LEFT
+        return CUT_OFF if finish == "length" else None
 
 
 def _spoken(role: str, text: str, now: datetime) -> Message:

@@ -75,8 +75,8 @@ class Chatting(Writing, Finding):
         of the id. `add`: store the turn, with `tags` and `info`, in the cubes `add_to` (or pairs of a user and a cube), by
         default in `cube` or the user's own.
 
-        Raises Unavailable when no model is configured, ModelError when it fails (the question is stored all the same), and as
-        `search` and `add` do.
+        Raises Unavailable when no model is configured, OverBudget when the user's tokens of today are used up, ModelError when
+        the model fails (the question is stored all the same), and as `search` and `add` do.
         """
         turn = await self._turn(
             query=query,
@@ -206,6 +206,7 @@ class Chatting(Writing, Finding):
             return ()
         words = language or language_of(said or " ".join(m.text for m in derived.items[: suggestions.SHOWN]))
         model = self._parts().llms.of("chat", user)
+        asked: tuple[str, ...] = ()
         if model is not None:
             with contextlib.suppress(ModelError):  # the rules need no model
                 recent = derived.items or (await self.list(limit=suggestions.SHOWN, **where)).items
@@ -214,9 +215,8 @@ class Chatting(Writing, Finding):
                 )
                 told = "\n".join(f"{message.role}: {escape(message.text)}" for message in before[-2:])
                 asked = await suggestions.by_model(model, words, told, shown)
-                if asked:
-                    return asked
-        return suggestions.by_rules(entities.items, derived.items, said, words)
+        ruled = suggestions.by_rules(entities.items, derived.items, said, words)
+        return tuple(dict.fromkeys((*asked, *ruled)))[: suggestions.COUNT]
 
     async def _turn(
         self,
@@ -292,6 +292,7 @@ class Chatting(Writing, Finding):
             ):  # one's own cube is made when it is needed
                 await self._resolved(owner, name, "write")
         chosen = self._chat_model(model, user)
+        parts.ledger.check(user)
         for owner, _ in asked.stores:
             await parts.background.check_room(owner)
         return Turn(self, parts.errands, asked, chosen)

@@ -8,7 +8,7 @@ from typing import Any
 
 from memos.arguments import listed
 from memos.errors import InvalidInput, MemosError
-from memos.feedback import FEEDBACK, Wanted, rehearse, settle, task_of
+from memos.feedback import Wanted, rehearse, settle, task_of
 from memos.memory.feedback import RATINGS, FeedbackResult, Rating
 from memos.memory.model import Memory
 from memos.memory.time import utcnow
@@ -17,7 +17,7 @@ from memos.reading.messages import checked_info, parse_context, parse_messages
 from memos.reading.parts import is_blank
 from memos.reading.store import store_records
 from memos.reading.traces import Record, to_records
-from memos.storage.ports import ANY_STATUS, DIGEST, Change, CubeInfo, View, WriteTx
+from memos.storage.ports import ANY_STATUS, DIGEST, FEEDBACK, Change, CubeInfo, View, WriteTx
 from memos.storage.sqlite.cube import SqliteCube
 from memos.storage.sqlite.registry import check_name
 from memos.system.base import DEFAULT_SESSION, DEFAULT_USER, Base, When
@@ -46,7 +46,6 @@ class Feedback(Base):
         tags: Sequence[str] = (),
         info: Mapping[str, Any] | None = None,
         task_id: str | None = None,
-        retry_key: str | None = None,
     ) -> FeedbackResult:
         """Say what is wrong, missing, right or to be forgotten ("no, it's Bergen, not Oslo", "forget what I said about my ex",
         "replace Acme with Apex everywhere", "from now on answer in French"), or rate an answer (`rating`: up, down, succeeded,
@@ -64,10 +63,9 @@ class Feedback(Base):
             raise InvalidInput("the feedback is empty; say what is right, wrong or missing, or give a rating")
         if rating is not None and is_blank(text) and not wanted.targets:
             raise InvalidInput("a rating needs targets: the ids of the memories that the answer was made of")
-        for value, what in ((task_id, "task_id"), (retry_key, "retry_key")):
-            if value is not None:
-                check_name(value, what)
-        records = self._records(text, user, session, history, wanted, time, tags, info, task_id, retry_key)
+        if task_id is not None:
+            check_name(task_id, "task_id")
+        records = self._records(text, user, session, history, wanted, time, tags, info, task_id)
         parts = self._parts()
         await parts.background.check_room(user)
         llm = None if self.settings.reading == "fast" else parts.llms.of("feedback", user)
@@ -81,6 +79,7 @@ class Feedback(Base):
                 result = await self._later(cube_info, trace, user, task_id)
                 if llm is None and len(await store.todo(DIGEST, BATCH)) < BATCH:  # by rules it is done in a moment
                     await settle(store, cube_info.name, trace, None)
+                    parts.background.wake(cube_info, user)
                 return result
             result = await settle(store, cube_info.name, trace, llm, again=again)
             if answer:
@@ -99,7 +98,6 @@ class Feedback(Base):
         tags: Sequence[str],
         info: Mapping[str, Any] | None,
         task_id: str | None,
-        retry_key: str | None,
     ) -> list[Record]:
         """The raw record of the feedback, and what did not go into it of a long text. The same `task_id` names the same one."""
         words = text if not is_blank(text) else _THUMBS[wanted.rating or "up"]
@@ -113,7 +111,6 @@ class Feedback(Base):
             tags=tags,
             info=checked_info(info, "info"),
             idempotency_key=task_id,
-            retry_key=retry_key,
             context=parse_context(history, now=utcnow(), zone=self.settings.timezone),
             corrects=wanted.targets,
         )

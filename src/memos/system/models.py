@@ -10,8 +10,13 @@ from memos.models.llm.purposes import Call, Llms
 from memos.settings import Settings
 
 
-def configured_llms(settings: Settings, given: ChatModel | None, record: Callable[[Call], None]) -> Llms:
-    """The models of a system. Raises InvalidInput for one that cannot be made."""
+def configured_llms(
+    settings: Settings,
+    given: ChatModel | None,
+    record: Callable[[Call], None],
+    check: Callable[[str], None] = lambda _: None,
+) -> Llms:
+    """The models of a system; see `Llms` for `record` and `check`. Raises InvalidInput for one that cannot be made."""
     made: dict[tuple[str, str, str], ChatModel] = {}
     models: dict[Purpose, ChatModel] = {}
     for purpose in PURPOSES:
@@ -33,4 +38,4 @@ def configured_llms(settings: Settings, given: ChatModel | None, record: Callabl
                 continue
             made[spec, url, key] = model
         models[purpose] = made[spec, url, key]
-    return Llms(models, record)
+    return Llms(models, record, check)

@@ -14,10 +14,12 @@ from memos.memory.hit import SearchResult
 from memos.memory.time import load_zone
 from memos.models.embed import Embedder
 from memos.models.llm.port import ChatModel
+from memos.models.llm.prices import Prices
 from memos.models.rerank import Reranker
 from memos.recall.ask import Ask
 from memos.recall.engine import Recall
 from memos.recall.models import configured_embedder, configured_reranker
+from memos.scheduler.cube_tasks import SYSTEM
 from memos.scheduler.kinds import FEEDBACK
 from memos.scheduler.queues import make_queue
 from memos.settings import Settings
@@ -43,10 +45,13 @@ class Parts:
     ) -> None:
         self.loop, self.pid = asyncio.get_running_loop(), os.getpid()
         self.embedder = embedder if embedder is not None else configured_embedder(settings)
-        self.recall = Recall(self.embedder, reranker if reranker is not None else configured_reranker(settings))
         self.registry = SqliteRegistry(settings.home, durability=settings.durability)
-        self.ledger = Ledger(self.registry)
-        self.llms = configured_llms(settings, llm, self.ledger.record)
+        self.ledger = Ledger(self.registry, Prices.parse(settings.llm_prices), settings.llm_tokens_per_user_per_day)
+        self.llms = configured_llms(settings, llm, self.ledger.record, self.ledger.check)
+        self.recall = Recall(
+            self.embedder,
+            reranker if reranker is not None else configured_reranker(settings, self.llms.of("chat", SYSTEM)),
+        )
         self.cubes = CubePool(self.registry, settings)
         self.counts = Counts()
         self.errands = Errands()
@@ -66,7 +71,7 @@ class Parts:
             self.queue,
             self.ask,
             self._model_of,
-            lambda user: self.llms.of("reading", user),
+            lambda user: self.llms.of("evolution", user),
             zone=load_zone(settings.timezone),
             topics=settings.reorganize,
             enabled=settings.background,

@@ -11,7 +11,7 @@ from memos.memory.filter import And, Compare, Field, Filter, Op
 from memos.memory.model import EdgeType, Kind, Layer, Memory
 from memos.memory.reading import KEY, Mode, ReadingConfig, Reread
 from memos.reading.parts import well_formed
-from memos.storage.ports import DIGEST, READ, WAS_TRUE, Change, View, WriteTx
+from memos.storage.ports import DIGEST, FEEDBACK, READ, WAS_TRUE, Change, View, WriteTx
 from memos.storage.sqlite.cube import SqliteCube
 from memos.storage.sqlite.registry import check_name
 from memos.system.base import DEFAULT_USER, Base
@@ -128,7 +128,7 @@ async def _listed(store: SqliteCube, session: str | None) -> list[str]:
     cursor: str | None = None
     while True:
         page = await store.list(where, limit=PAGE, cursor=cursor, newest_first=False)
-        out += [m.id for m in page.items]
+        out += [m.id for m in page.items if FEEDBACK not in m.body]  # what it said was done, and is not said again
         cursor = page.cursor
         if cursor is None:
             return out
@@ -146,4 +146,5 @@ async def _records(store: SqliteCube, ids: Collection[str]) -> list[str]:
         await store.neighbors(derived, types=(EdgeType.DERIVED_FROM,), direction="out", view=view) if derived else []
     )
     evidence: list[Memory] = await store.get(list(dict.fromkeys(link.edge.dst for link in links)), view)
-    return list(dict.fromkeys(m.id for m in (*found.values(), *evidence) if m.kind in _READABLE))
+    both = (*found.values(), *evidence)
+    return list(dict.fromkeys(m.id for m in both if m.kind in _READABLE and FEEDBACK not in m.body))

@@ -9,7 +9,8 @@ from typing import Any
 from memos.errors import InvalidInput
 from memos.memory.number import whole
 from memos.memory.upkeep import Reorganized, RetentionPlan, RetentionRule, RetentionRun, Topic, Working
-from memos.organize.retention import LISTED, checked_rules, rules_of
+from memos.organize.retention import LISTED
+from memos.organize.retention_rules import checked_rules, rules_of
 from memos.storage.sqlite.registry import check_name
 from memos.system.base import DEFAULT_SESSION, DEFAULT_USER, Base
 
@@ -38,7 +39,7 @@ class Upkeeping(Base):
 
     async def reorganize(self, *, user: str = DEFAULT_USER, cube: str | None = None) -> Reorganized:
         """Bring the topics of a cube up to date: memories about the same thing are grouped, and each group has a summary with its
-        evidence (kind `summary`), by a language model where one is configured for reading, else out of their own sentences.
+        evidence (kind `summary`), by a language model where one is configured for evolution, else out of their own sentences.
 
         With the setting `reorganize` the background does it by itself. A search shows summaries only when asked for the kind.
         """

@@ -261,7 +261,8 @@ class Writing(Base):
         """
         async with self._cube(user, cube, "write") as (cube_info, store):
             restored = await store.write(lambda tx: undo(tx, id), Change(actor=user, cause=f"undo {id}"))
-            self._parts().background.wake(cube_info, user)  # a text that came back may have to be read again
+            fine = self._parts().understanding.has_model
+            self._parts().background.wake(cube_info, user, fine=fine)  # a text that came back may have to be read again
             return restored
 
     async def retire(self, record: str, *, user: str = DEFAULT_USER, cube: str | None = None) -> int:
@@ -277,7 +278,8 @@ class Writing(Base):
         check_name(record, "record")
         async with self._cube(user, cube, "write") as (cube_info, store):
             count = await recover(store, record, Change(actor=user, cause=f"recover {record}"))
-            self._parts().background.wake(cube_info, user)  # what was not digested then is digested now
+            fine = self._parts().understanding.has_model
+            self._parts().background.wake(cube_info, user, fine=fine)  # what was not digested then is digested now
             return count
 
 

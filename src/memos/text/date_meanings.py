@@ -35,6 +35,7 @@ def _words(text: str) -> list[str]:
 
 MONTHS = _words("january february march april may june july august september october november december")
 WEEKDAYS = _words("monday tuesday wednesday thursday friday saturday sunday")
+_WEEKDAY_NUMBER = {name[:3]: i for i, name in enumerate(WEEKDAYS)}
 _MONTH_NUMBER = {name[:3]: i for i, name in enumerate(MONTHS, 1)}
 NUMBERS = {
     word: i
@@ -251,7 +252,7 @@ def simple_day(match: re.Match[str], scene: Scene) -> Interval | None:
 
 def weekday(match: re.Match[str], scene: Scene) -> Interval:
     """Read "last Saturday", "on Mondays", "Friday next week"."""
-    number, today = WEEKDAYS.index(match["wd"]), scene.ref.today
+    number, today = _WEEKDAY_NUMBER[match["wd"][:3]], scene.ref.today
     monday, head = today - DAY * today.weekday(), (match["head"] or "").replace("this past", "past")
     since = (today.weekday() - number) % 7
     ahead = (number - today.weekday()) % 7

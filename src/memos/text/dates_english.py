@@ -146,6 +146,13 @@ RULES: tuple[Rule, ...] = (
         rf"(?P<plural>s)?(?: {_PART})?(?: (?P<week>last|this|next) week)?)\b(?!['’]s? )",
         weekday,
     ),
+    rule(  # "last Fri", "on Tues": never the bare word, which may be the sun or somebody who sat
+        "mon tue tues wed weds thu thur thurs fri sat sun",
+        r"\b(?P<at>(?:(?P<head>last|this|next|this past|past|every) |(?<=\bon ))"
+        r"(?P<wd>mon|tues?|weds?|thu(?:rs?)?|fri|sat|(?<!\bon )(?<!this )sun)(?P<plural>(?!))?"
+        rf"(?: {_PART})?(?: (?P<week>last|this|next) week)?(?P<week0>(?!))?)\b(?!['’]s? )",
+        weekday,
+    ),
     rule(
         "week weekend month year quarter decade",
         rf"\b{_THIRD}(?:of )?(?P<head>(?<!the )last|this past|this coming|this|(?<!the )next|"

@@ -28,6 +28,10 @@ class LazyPattern:
         """As `re.Pattern.match`."""
         return self.compiled.match(text, start, end)
 
+    def search(self, text: str, start: int, end: int) -> re.Match[str] | None:
+        """As `re.Pattern.search`."""
+        return self.compiled.search(text, start, end)
+
     def finditer(self, text: str) -> Iterator[re.Match[str]]:
         """As `re.Pattern.finditer`."""
         return self.compiled.finditer(text)

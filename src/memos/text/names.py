@@ -166,7 +166,10 @@ def _capitalised(text: str) -> Iterator[Name]:
 
 def _trimmed(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     """The parts of a capitalised run that are left when words that are no names are cut out of it."""
-    words = [(m.start(), m.end()) for m in re.finditer(r"\S+", text[start:end])]
+    run = text[start:end]
+    if " " not in run and run.isalpha() and run in NOT_NAMES and run not in PLACES:
+        return  # the most frequent case by far: "I", "The"
+    words = [(m.start(), m.end()) for m in re.finditer(r"\S+", run)]
     piece: list[tuple[int, int]] = []
     for i, (begin, stop) in enumerate([*words, (0, 0)]):
         word = text[start + begin : start + stop]

@@ -21,7 +21,7 @@ from memos.memory.model import Kind, Layer, Memory
 from memos.memory.time import utcnow
 from memos.memory.upkeep import Reorganized, RetentionPlan, RetentionRule, RetentionRun, Topic, Working, WorkingItem
 from memos.models.llm.port import ChatModel
-from memos.organize import retention, summary, topics, working
+from memos.organize import retention, retention_rules, summary, topics, working
 from memos.recall.ask import Ask
 from memos.recall.collect import with_facts
 from memos.scheduler.cube_tasks import SYSTEM, cube_of, cube_task
@@ -184,41 +184,44 @@ class Upkeep:
         self, info: CubeInfo, store: SqliteCube, rules: Sequence[RetentionRule], actor: str
     ) -> CubeInfo:
         """Keep the rules of a cube (none: nothing goes). They are first applied at the next full hour."""
-        last = retention.LastRun.from_text(await store.meta(RUN_KEY))
-        if last is None or not retention.rules_of(info.info):
-            await store.set_meta(RUN_KEY, retention.LastRun(utcnow()).to_text())
-        kept = retention.as_info(rules) or None
-        return await asyncio.to_thread(self._registry.set_info, info.name, retention.INFO, kept, actor)
+        last = retention_rules.LastRun.from_text(await store.meta(RUN_KEY))
+        if last is None or not retention_rules.rules_of(info.info):
+            await store.set_meta(RUN_KEY, retention_rules.LastRun(utcnow()).to_text())
+        kept = retention_rules.as_info(rules) or None
+        return await asyncio.to_thread(self._registry.set_info, info.name, retention_rules.INFO, kept, actor)
 
     async def plan(
         self, info: CubeInfo, store: SqliteCube, rules: Sequence[RetentionRule] | None, limit: int
     ) -> RetentionPlan:
         """What these rules (None: those of the cube) would take now. Nothing is changed."""
-        asked = retention.rules_of(info.info) if rules is None else tuple(rules)
+        asked = retention_rules.rules_of(info.info) if rules is None else tuple(rules)
         now = utcnow()
         found = await retention.plan(store, info.name, asked, now, limit=limit)
-        return replace(found, refused=await self._refusal(store, now))
+        refused = await self._refusal(store, now) if rules is None and asked else None
+        return replace(found, refused=refused)
 
     async def apply(
         self, info: CubeInfo, store: SqliteCube, actor: str, *, despite_clock: bool = False
     ) -> RetentionRun:
         """Apply the rules of a cube now, and tell the audit trail what went; a refusal is told once."""
-        rules, now = retention.rules_of(info.info), utcnow()
+        rules, now = retention_rules.rules_of(info.info), utcnow()
         if not rules:
             raise InvalidInput(f"cube {info.name!r} has no retention rules; set some first")
-        last = retention.LastRun.from_text(await store.meta(RUN_KEY))
+        last = retention_rules.LastRun.from_text(await store.meta(RUN_KEY))
         refused = None if despite_clock else await self._refusal(store, now)
         words = tuple(map(str, rules))
         if refused is not None:
             log.warning("retention_refused", cube=info.location, reason="clock")
             run = RetentionRun(info.name, now, actor, rules=words, refused=refused)
-            if last is None or not last.refused:
-                await store.set_meta(RUN_KEY, retention.with_run(last, now, refused=True).to_text())
+            if last is None:  # these are applied by nobody, until somebody sets them
+                return run
+            if not last.refused:
+                await store.set_meta(RUN_KEY, retention_rules.with_run(last, now, refused=True).to_text())
                 await self._tell(info, run)
             return run
         done = await retention.apply(store, rules, now, Change(actor=actor, cause="retention"))
         run = RetentionRun(info.name, now, actor, done.removed, done.along, words, more=done.more)
-        await store.set_meta(RUN_KEY, retention.with_run(last, now, refused=False).to_text())
+        await store.set_meta(RUN_KEY, retention_rules.with_run(last, now, refused=False).to_text())
         if run.count:
             await self._tell(info, run)
         return run
@@ -229,8 +232,8 @@ class Upkeep:
         return [_run(info.name, entry.at, entry.actor, entry.detail) for entry in found.items]
 
     async def _refusal(self, store: SqliteCube, now: datetime) -> str | None:
-        last = retention.LastRun.from_text(await store.meta(RUN_KEY))
-        return retention.refusal(now, await store.newest_record(), last)
+        last = retention_rules.LastRun.from_text(await store.meta(RUN_KEY))
+        return retention_rules.refusal(now, await store.newest_record(), last)
 
     async def _tell(self, info: CubeInfo, run: RetentionRun) -> None:
         detail = {"removed": dict(run.removed), "along": run.along, "rules": [*run.rules], "refused": run.refused}
@@ -240,7 +243,7 @@ class Upkeep:
     async def _forget_task(self, job: Job) -> Done:
         task = job.tasks[0]
         info = await cube_of(task, self._registry, self._queue)
-        if info is None or not retention.rules_of(info.info):
+        if info is None or not retention_rules.rules_of(info.info):
             return Done()
         async with self._cubes.use(info) as store:
             if store.read_only:
@@ -265,7 +268,7 @@ class Upkeep:
         tasks = [
             replace(cube_task(FORGET, info), key=f"{info.location}:{hour}")
             for info in await asyncio.to_thread(self._registry.list)
-            if retention.rules_of(info.info)
+            if retention_rules.rules_of(info.info)
         ]
         if tasks:
             await self._queue.enqueue(tasks)

@@ -4,24 +4,28 @@ from __future__ import annotations
 
 import json
 import time
+from typing import Any
 
 import httpx2
 import pytest
 
 from llm_server import Answer, LlmServer, busy, bytewise, cut, failing, hang
 
-openai = pytest.importorskip("openai")
+
+@pytest.fixture
+def openai() -> Any:
+    return pytest.importorskip("openai")
 
 
 @pytest.fixture
-def client(llm_server: LlmServer) -> object:
+def client(openai: Any, llm_server: LlmServer) -> Any:
     return openai.AsyncOpenAI(base_url=llm_server.url, api_key="k", max_retries=0, timeout=5)
 
 
 MESSAGES = [{"role": "user", "content": "hi"}]
 
 
-async def test_the_real_client_reads_a_whole_answer(llm_server: LlmServer, client: openai.AsyncOpenAI) -> None:
+async def test_the_real_client_reads_a_whole_answer(llm_server: LlmServer, client: Any) -> None:
     llm_server.say(Answer('{"a": 1}', reasoning="hm"))
     schema = {"type": "json_schema", "json_schema": {"name": "x", "schema": {"type": "object"}}}
     got = await client.chat.completions.create(model="m", messages=MESSAGES, response_format=schema)
@@ -38,7 +42,7 @@ async def test_the_real_client_reads_a_whole_answer(llm_server: LlmServer, clien
     )
 
 
-async def test_the_real_client_reads_a_stream_byte_by_byte(llm_server: LlmServer, client: openai.AsyncOpenAI) -> None:
+async def test_the_real_client_reads_a_stream_byte_by_byte(llm_server: LlmServer, client: Any) -> None:
     text = '你好世界🦀 {"city":"杭州"}'
     llm_server.say(bytewise(text))
     events = await client.chat.completions.create(
@@ -49,7 +53,7 @@ async def test_the_real_client_reads_a_stream_byte_by_byte(llm_server: LlmServer
     assert chunks[-1].usage.completion_tokens > 0
 
 
-async def test_the_real_client_names_the_failures(llm_server: LlmServer, client: openai.AsyncOpenAI) -> None:
+async def test_the_real_client_names_the_failures(llm_server: LlmServer, client: Any, openai: Any) -> None:
     llm_server.say(busy(2), failing(500))
     with pytest.raises(openai.RateLimitError) as caught:
         await client.chat.completions.create(model="m", messages=MESSAGES)
@@ -62,7 +66,7 @@ async def test_the_real_client_names_the_failures(llm_server: LlmServer, client:
         _ = [chunk async for chunk in stream]
 
 
-async def test_models_are_listed(llm_server: LlmServer, client: openai.AsyncOpenAI) -> None:
+async def test_models_are_listed(llm_server: LlmServer, client: Any) -> None:
     assert [m.id async for m in client.models.list()] == ["stub"]
 
 

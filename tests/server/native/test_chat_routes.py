@@ -106,4 +106,4 @@ async def test_models_and_suggestions(client: httpx2.AsyncClient, model: Scripte
     assert (await client.get("/v1/chat/models")).json() == {"items": ["openai:gpt-4o-mini"]}
     model.answers[:] = [ChatReply('{"questions": ["A?", "B?"]}')]
     answer = await client.post("/v1/chat/suggestions", json={"user": "ada", "messages": [{"role": "user", "content": "Hi"}]})
-    assert answer.json() == {"questions": ["A?", "B?"]}
+    assert answer.json()["questions"][:2] == ["A?", "B?"] and len(answer.json()["questions"]) == 3

@@ -11,7 +11,7 @@ import pytest
 from pydantic import BaseModel
 
 from memos import AsyncMemOS
-from memos.server.native import chat, models
+from memos.server.native import chat, feedback, models
 
 
 @pytest.mark.parametrize(
@@ -22,6 +22,7 @@ from memos.server.native import chat, models
         (models.Explain, AsyncMemOS.explain, {}),
         (models.Delete, AsyncMemOS.delete, {"if_version": None}),  # by `If-Match`
         (models.Patch, AsyncMemOS.update, {"id": None, "if_version": None}),
+        (feedback.FeedbackRequest, AsyncMemOS.feedback, {}),
         (chat.Chat, AsyncMemOS.chat_stream, {"found": "stream"}),
         (chat.Suggest, AsyncMemOS.suggest, {}),
         (models.Listing, AsyncMemOS.list, {"newest_first": "order"}),

@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 from serving import Live, Starter
 
+from llm_server import LlmServer
 from memos import MemOS
 
 VERSION = "2.0.33"
@@ -313,3 +314,21 @@ def test_a_key_is_sent_as_the_cloud_has_it(serve: Starter, unpacked: Path, tmp_p
     with driving(live.url, unpacked, tmp_path / "bad", "mpg-wrong") as client:
         answer = client.raw("search_memory", query="bicycle", user_id="alice")
         assert (answer["error"], "401" in answer["text"]) == ("HTTPError", True)
+
+
+def test_it_chats_whole_and_as_a_stream(unpacked: Path, tmp_path: Path) -> None:
+    start = Starter(tmp_path)
+    with LlmServer("Du magst Erdbeeren. 你喜欢草莓。🍓") as llm:
+        try:
+            live = start(MEMOS_LLM="openai-compatible:stub", MEMOS_LLM_URL=llm.url, MEMOS_READING="fast")
+            with driving(live.url, unpacked, tmp_path) as client:
+                client.add_message(messages=[said("I like strawberries.")], user_id="u", conversation_id="c", async_mode=False)
+                told = client.chat(user_id="u", conversation_id="c", query="What do I like?")
+                assert (told["model"], told["response"]) == ("MemOSChatResponse", "Du magst Erdbeeren. 你喜欢草莓。🍓")
+                assert "strawberries" in llm.requests[-1].prompt
+                lines = client.chat(user_id="u", conversation_id="c", query="What do I like?", stream=True)
+                assert "".join(json.loads(line)["data"] for line in lines) == "Du magst Erdbeeren. 你喜欢草莓。🍓"
+                found = client.get_message(user_id="u", conversation_id="c", message_limit_number=20)
+                assert len(found["data"]["message_detail_list"]) >= 3
+        finally:
+            start.end()

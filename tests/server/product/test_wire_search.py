@@ -164,7 +164,7 @@ TYPES: dict[str, set[str]] = {
     "ToolSchemaMemory": set(),
     "ToolTrajectoryMemory": set(),
     "RawFileMemory": set(),
-    "WorkingMemory": set(),
+    "WorkingMemory": {"text_mem"},
     "OuterMemory": set(),
 }
 

@@ -8,15 +8,31 @@ from memos.server.native import (
     chat,
     cubes,
     entities,
+    feedback,
     files,
     finding,
     memories,
     reading,
     tasks,
     upkeep,
+    usage,
 )
 
 ROUTERS = tuple(
     part.router
-    for part in (finding, chat, memories, entities, files, cubes, archives, reading, upkeep, tasks, accounts)
+    for part in (
+        finding,
+        chat,
+        memories,
+        feedback,
+        entities,
+        files,
+        cubes,
+        archives,
+        reading,
+        upkeep,
+        tasks,
+        accounts,
+        usage,
+    )
 )

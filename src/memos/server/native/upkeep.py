@@ -10,7 +10,8 @@ from pydantic import Field
 from memos.frames import Rules, Runs, Topics
 from memos.memory.model import Kind
 from memos.memory.upkeep import Reorganized, RetentionPlan, RetentionRun, Working
-from memos.organize.retention import LISTED, MOST_RULES
+from memos.organize.retention import LISTED
+from memos.organize.retention_rules import MOST_RULES
 from memos.server.app import Core
 from memos.server.caller import WRITE
 from memos.server.native.answers import reply

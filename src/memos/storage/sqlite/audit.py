@@ -60,13 +60,20 @@ def page(
     return AuditPage(items, str(rows[limit - 1][0]) if len(rows) > limit else None)
 
 
+def exists(db: apsw.Connection, name: str) -> bool:
+    """Whether there is such a user, or somebody shares a cube with one."""
+    return bool(
+        db.execute(
+            "SELECT EXISTS(SELECT 1 FROM users WHERE name=?1) OR EXISTS(SELECT 1 FROM grants WHERE user=?1) "
+            "OR EXISTS(SELECT 1 FROM cubes WHERE owner=?1)",
+            (name,),
+        ).get
+    )
+
+
 def forget_user(db: apsw.Connection, name: str) -> None:
-    """Put a stand-in for a user's name, unless there still is such a user or somebody shares a cube with one."""
-    if db.execute(
-        "SELECT EXISTS(SELECT 1 FROM users WHERE name=?1) OR EXISTS(SELECT 1 FROM grants WHERE user=?1) "
-        "OR EXISTS(SELECT 1 FROM cubes WHERE owner=?1)",
-        (name,),
-    ).get:
+    """Put a stand-in for a user's name, unless she still `exists`."""
+    if exists(db, name):
         return
     names = (_stand_in(), name)
     db.execute("UPDATE audit SET actor=? WHERE actor=?", names)
@@ -74,6 +81,7 @@ def forget_user(db: apsw.Connection, name: str) -> None:
     db.execute("UPDATE audit SET object=? WHERE object=? AND action GLOB 'user.*'", names)
     db.execute("UPDATE grants SET granted_by=? WHERE granted_by=?", names)
     db.execute("UPDATE api_keys SET created_by=? WHERE created_by=?", names)
+    db.execute("UPDATE llm_usage SET user=? WHERE user=?", names)
 
 
 def forget_cube(db: apsw.Connection, name: str) -> None:

@@ -24,13 +24,14 @@ from memos.storage.sqlite import audit
 from memos.storage.sqlite.accounts import SqliteAccounts
 from memos.storage.sqlite.connect import cube_files, remove_file, typed_errors
 from memos.storage.sqlite.control import Control, Kept
+from memos.storage.sqlite.usage import SqliteUsage
 
 __all__ = ["LEVELS", "SqliteRegistry", "check_name"]
 
 
 class SqliteRegistry:
-    """Cubes and grants of one data folder; `accounts` are its users and keys. All methods are quick, blocking and safe from
-    any thread or process.
+    """Cubes and grants of one data folder; `accounts` are its users and keys, `llm_usage` what their language models used.
+    All methods are quick, blocking and safe from any thread or process.
     """
 
     def __init__(self, folder: Path, *, durability: Durability = "full") -> None:
@@ -38,6 +39,7 @@ class SqliteRegistry:
         self._control = Control(folder, durability=durability)
         self._found: Kept[str, CubeInfo] = Kept()
         self.accounts = SqliteAccounts(self._control)
+        self.llm_usage = SqliteUsage(self._control)
         with contextlib.suppress(StorageError):  # a disk that is full or cannot be written; the next start tries again
             self.sweep()
 

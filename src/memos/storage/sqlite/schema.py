@@ -188,6 +188,17 @@ _COUNTED = {
     "api_keys": "UPDATE OF hash, prefix, user, scopes, description, expires_at, revoked_at",
 }  # fmt: skip
 
+# What language models were used for (usage.py). `day`: of UTC, as 2026-11-30. `cost`: millionths, of the calls with a price.
+_CONTROL_V4 = """
+CREATE TABLE llm_usage(
+  day TEXT NOT NULL, user TEXT NOT NULL, purpose TEXT NOT NULL, model TEXT NOT NULL,
+  calls INTEGER NOT NULL, failed INTEGER NOT NULL, estimated INTEGER NOT NULL, unpriced INTEGER NOT NULL,
+  input_tokens INTEGER NOT NULL, output_tokens INTEGER NOT NULL, cost INTEGER NOT NULL, seconds REAL NOT NULL,
+  PRIMARY KEY(day, user, purpose, model)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX llm_usage_user ON llm_usage(user, day);
+"""
+
 
 def _cube_v1(db: apsw.Connection) -> None:
     db.execute(_CUBE_V1)
@@ -215,5 +226,9 @@ def _control_v3(db: apsw.Connection) -> None:
             )
 
 
+def _control_v4(db: apsw.Connection) -> None:
+    db.execute(_CONTROL_V4)
+
+
 CUBE_MIGRATIONS: tuple[Migration, ...] = (_cube_v1, _cube_v2)
-CONTROL_MIGRATIONS: tuple[Migration, ...] = (_control_v1, _control_v2, _control_v3)
+CONTROL_MIGRATIONS: tuple[Migration, ...] = (_control_v1, _control_v2, _control_v3, _control_v4)

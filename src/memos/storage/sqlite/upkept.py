@@ -104,7 +104,7 @@ class Upkept:
             if new.upto is None or tx.get(new.upto) is None:
                 return
             there = [i for i in new.items if tx.get(i.id) is not None]
-            listed = json.dumps([[i.id, round(i.score, 4), i.reason] for i in there])
+            listed = json.dumps([[i.id, i.score, i.reason] for i in there])
             values = (new.session, to_micros(new.made_at), id_to_bytes(new.upto), listed)
             if asked:
                 tx.db.execute(_KEEP, values)
