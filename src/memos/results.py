@@ -57,13 +57,17 @@ class Graph:
 @dataclass(frozen=True, slots=True)
 class FileResult:
     """What adding a file did. `memory` names the document; its pieces point at it. `new` is False when the document was there:
-    as it is now, or (`replaced`) in a former edition.
+    as it is now, or (`replaced`) in a former edition. `pending`: a model reads it in the background, by `task`; its pieces are
+    found already.
     """
 
     cube: str
     memory: Memory
     new: bool
     replaced: bool
+    notices: tuple[str, ...] = ()
+    pending: bool = False
+    task: str | None = None
 
     @property
     def id(self) -> str:

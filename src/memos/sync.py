@@ -71,6 +71,7 @@ class MemOS(Face):
     search = Verb(AsyncMemOS.search)
     explain = Verb(AsyncMemOS.explain)
     judge = Verb(AsyncMemOS.judge)
+    profile = Verb(AsyncMemOS.profile)
     get = Verb(AsyncMemOS.get)
     find_ids = Verb(AsyncMemOS.find_ids)
     list = Verb(AsyncMemOS.list)

@@ -42,9 +42,8 @@ def test_a_table_ends_with_the_total(memos: Memos, used: None) -> None:
 
 def test_it_is_narrowed_and_told_apart_as_asked(memos: Memos, answer: Answer, used: None) -> None:
     found = answer("usage", "--by", "model,day")
-    assert [(i["model"], i["day"], i["calls"], i["user"]) for i in found["items"]][0] == (
-        "openai:big", TODAY.isoformat(), 3, None
-    )  # fmt: skip
+    first = found["items"][0]
+    assert (first["model"], first["day"], first["calls"], first["user"]) == ("openai:big", TODAY.isoformat(), 3, None)
     assert found["total"]["calls"] == 6
     assert answer("usage", "--user", "ann", "--by", "user")["items"][0]["calls"] == 4
     assert answer("usage", "--since", TODAY.isoformat(), "--purpose", "reading")["total"]["calls"] == 2

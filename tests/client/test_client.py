@@ -332,16 +332,3 @@ def run_alone(code: str) -> str:
 def test_importing_the_client_loads_neither_http_nor_pydantic_nor_the_system() -> None:
     heavy = ["httpx2", "pydantic", "fastapi", "apsw", "memos.system"]
     assert run_alone(f"import memos.client\nprint([m for m in {heavy!r} if m in sys.modules])") == "[]"
-
-
-def test_without_pydantic_the_message_names_the_extra() -> None:
-    code = """
-sys.modules["pydantic"] = None
-from memos.client import Client
-from memos.errors import Unavailable
-try:
-    Client("http://x")
-except Unavailable as e:
-    print(e)
-"""
-    assert ".[client]" in run_alone(code)

@@ -72,10 +72,28 @@ async def test_a_search_is_reranked_and_its_tokens_are_counted(tmp_path: Path) -
     async with AsyncMemOS(
         tmp_path, embedder="none", llm=model, reranker="llm", reading="fast", background=False
     ) as memos:
-        await memos.add(["Tom is the cat of Ann.", "Tom sleeps all day."], wait=True)
-        found = await memos.search("Tom")
+        await memos.add(["Tom is the cat of Ann.", "Tom sleeps all day."], user="ann", wait=True)
+        found = await memos.search("Tom", user="ann")
         assert found.hits and not found.reasons
-        assert [(u.user, u.purpose, u.calls) for u in await memos.llm_usage()] == [("system", "chat", 1)]
+        assert [(u.user, u.purpose, u.calls) for u in await memos.llm_usage()] == [("ann", "chat", 1)]
+
+
+async def test_a_search_beyond_the_budget_keeps_its_order_and_says_why(tmp_path: Path) -> None:
+    model = ScriptedModel({"best": [2]})
+    async with AsyncMemOS(
+        tmp_path,
+        embedder="none",
+        llm=model,
+        reranker="llm",
+        reading="fast",
+        background=False,
+        llm_tokens_per_user_per_day=1,
+    ) as memos:
+        await memos.add(["Tom is the cat of Ann.", "Tom sleeps all day."], user="ann", wait=True)
+        assert not (await memos.search("Tom", user="ann")).reasons
+        found = await memos.search("Tom", user="ann")
+        assert found.hits and "tokens of language models for today" in found.reasons[0]
+        assert model.calls == 1
 
 
 async def test_a_model_that_is_slow_is_not_waited_for() -> None:

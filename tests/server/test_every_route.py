@@ -199,6 +199,7 @@ SAMPLES: dict[tuple[str, str], Sample] = {
     ("PATCH", "/v1/users/{name}"): Sample("admin", path=lambda c: {"name": "alice"}, json=lambda c: {"active": True}),
     ("DELETE", "/v1/users/{name}"): Sample("admin", path=lambda c: {"name": "alice"}, ok=(409,)),
     ("GET", "/v1/usage"): native("own"),
+    ("GET", "/v1/profile"): native("own"),
     ("GET", "/v1/keys"): native("own", acts=False),
     ("POST", "/v1/keys"): asked("admin", lambda c: {"user": "alice"}, ok=(201,)),
     ("DELETE", "/v1/keys/{id}"): Sample("alice", path=lambda c: {"id": c.key}),

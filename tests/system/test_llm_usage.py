@@ -231,3 +231,10 @@ async def test_models_that_call_themselves_anything_do_not_fill_the_metrics(memo
     found = (await memos.usage()).llm
     assert len(found) == ledgers.MOST_LABELS + 1
     assert {u.model: u.calls for u in found}[ledgers.OTHER] == ledgers.MOST_LABELS
+
+
+async def test_what_no_server_should_say_is_stored_all_the_same(memos: AsyncMemOS) -> None:
+    for tokens in (-5, 1 << 70):
+        ledger(memos).record(call(model="m\udc80" + "x" * 1_000, tokens=tokens))
+    (found,) = await memos.llm_usage()
+    assert (found.calls, found.input_tokens, len(found.model or "")) == (2, 1_000_000_000, 200)

@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from memos.bench import extraction, feedback, locomo, reading, recall, speed
+from memos.bench import derived, extraction, feedback, locomo, reading, recall, speed
 from memos.bench.pages import COMMAND, block, write_into
 from memos.errors import InvalidInput, MemosError
 from memos.system import AsyncMemOS
@@ -43,7 +43,7 @@ def _parser() -> argparse.ArgumentParser:
         "what",
         nargs="*",
         default=["writes", "speed"],
-        help="recall, words, ablation, pooled, extraction, reading, feedback, speed, writes (default: the last two)",
+        help="recall, words, ablation, pooled, derived, extraction, reading, feedback, speed, writes (default: the last two)",
     )
     p.add_argument(
         "--data",
@@ -69,7 +69,7 @@ async def _measure(args: argparse.Namespace) -> dict[str, str]:
     blocks: dict[str, str] = {}
     say: Callable[[str], None] = lambda s: print(s, file=sys.stderr, flush=True)  # noqa: E731
     wanted = set(args.what)
-    if wanted & {"recall", "words", "ablation", "pooled", "extraction", "reading"}:
+    if wanted & {"recall", "words", "ablation", "pooled", "extraction", "reading", "derived"}:
         if args.data is None:
             raise InvalidInput("name the folder of the LoCoMo conversations with --data; they do not ship with MemOS")
         only = tuple(filter(None, args.only.split(",")))
@@ -78,6 +78,11 @@ async def _measure(args: argparse.Namespace) -> dict[str, str]:
         if "reading" in wanted:
             named = f" --only {args.only}" if args.only else ""
             blocks["reading"] = block(await reading.costs(conversations, say), f"reading --data DATA{named}")
+        if "derived" in wanted:
+            named = f" --only {args.only}" if args.only else ""
+            observed = derived.Observer(derived.observations(args.data, only))
+            text = await derived.compare(conversations, observed, args.embedder, say)
+            blocks["derived"] = block(text, f"derived --data DATA{named}")
         if "extraction" in wanted:
             blocks["extraction"] = block(extraction.report(extraction.score(conversations)), "extraction --data DATA")
     if "feedback" in wanted:

@@ -70,13 +70,14 @@ async def fill(
     *,
     pooled: bool,
     progress: Callable[[str], None] = lambda _: None,
+    derive: bool = True,
 ) -> None:
     """Add the conversations, each to its own cube or all to one, and wait until they are digested and embedded."""
     for c in conversations:
         user = _cube_of(c, pooled)
         for session, messages in c.sessions:
             marked = [m | {"message_id": f"{c.name}/{m['message_id']}"} for m in messages]
-            await memos.add(marked, user=user, session=f"{c.name}/{session}")
+            await memos.add(marked, user=user, session=f"{c.name}/{session}", derive=derive)
         await memos.flush(user=user)
         progress(f"added {c.name}")
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from memos.cli.memories import Listing
     from memos.memory.hit import Explanation, Hit, SearchResult
     from memos.memory.model import Memory, Version
+    from memos.memory.profile import Profile
     from memos.results import AddResult, DeleteResult
     from memos.storage.ports import Link
 
@@ -240,6 +241,11 @@ def search(out: Console, result: SearchResult, *, why: bool) -> None:
 def context(out: Console, result: SearchResult) -> None:
     """The context block alone, unwrapped, so that it can go into a prompt."""
     out.print(Text(safe(result.context)), soft_wrap=True)
+
+
+def profile(out: Console, found: Profile) -> None:
+    """The text of a profile, unwrapped, so that it can go into a prompt."""
+    out.print(Text(safe(found.text) or "nothing is known"), soft_wrap=True)
 
 
 def explanation(out: Console, e: Explanation) -> None:

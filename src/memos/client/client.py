@@ -6,10 +6,10 @@ import os
 from typing import Self
 
 from memos.client.chat import ChatVerbs
-from memos.client.decoding import check_installed
 from memos.client.entities import EntityVerbs
 from memos.client.feedback import FeedbackVerbs
 from memos.client.memories import MemoryVerbs
+from memos.client.profile import ProfileVerbs
 from memos.client.reading import ReadingVerbs
 from memos.client.service import ServiceVerbs
 from memos.client.transport import Transport
@@ -23,7 +23,15 @@ _ATTEMPTS, _FIRST_PAUSE, _LONGEST_PAUSE = 5, 0.2, 5.0
 
 
 class AsyncClient(
-    MemoryVerbs, ChatVerbs, UpkeepVerbs, ReadingVerbs, ServiceVerbs, EntityVerbs, FeedbackVerbs, UsageVerbs
+    MemoryVerbs,
+    ChatVerbs,
+    UpkeepVerbs,
+    ReadingVerbs,
+    ServiceVerbs,
+    EntityVerbs,
+    FeedbackVerbs,
+    UsageVerbs,
+    ProfileVerbs,
 ):
     """A server to add to and search in, for asyncio. Nothing is sent before the first call; `close` (or `async with`) ends it.
 
@@ -44,7 +52,6 @@ class AsyncClient(
         patience: float = 600.0,
         attempts: int = _ATTEMPTS,
     ) -> None:
-        check_installed()
         for name, seconds in (("timeout", timeout), ("patience", patience)):
             if not isinstance(seconds, (int, float)) or isinstance(seconds, bool) or not 0 < seconds <= 86_400:
                 raise InvalidInput(f"{name} is a number of seconds, more than 0 and at most a day, got {seconds!r:.60}")

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from functools import cache
-from importlib.util import find_spec
 from typing import Any, TypeVar
 
-from memos.errors import MemosError, Unavailable
+from memos.errors import MemosError
 
 T = TypeVar("T")
 
@@ -26,14 +25,6 @@ def decode(kind: type[T], raw: bytes) -> T:
             f"the answer is no {name} ({where}: {first['msg']}); is there a MemOS server of this version?"
         ) from None
     return value
-
-
-def check_installed() -> None:
-    """Raise Unavailable, which names the extra, when pydantic is not installed."""
-    if find_spec("pydantic") is None:
-        raise Unavailable(
-            "memos.client needs pydantic; install the extra 'client': pip install '.[client]' in a checkout of MemOS"
-        )
 
 
 @cache

@@ -18,7 +18,7 @@ class EntityVerbs(Connected):
         name: str | None = None,
         type: str | None = None,
         merged: bool = False,
-        limit: int | None = None,
+        limit: int = 100,
         cursor: str | None = None,
         user: str | None = None,
         cube: str | None = None,

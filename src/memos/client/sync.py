@@ -78,6 +78,7 @@ class Client(Face):
     task_stats = Verb(AsyncClient.task_stats)
 
     llm_usage = Verb(AsyncClient.llm_usage)
+    profile = Verb(AsyncClient.profile)
 
     me = Verb(AsyncClient.me)
     create_user = Verb(AsyncClient.create_user)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import get_args
 
@@ -17,6 +17,7 @@ from memos.models.resilience import QUERIES, RetryPolicy
 from memos.models.windows import Limits
 
 EMBEDDERS = "default, none, openai:MODEL, ollama:MODEL, st:MODEL"
+_NOBODY = "system"  # whom calls count for that no user asked for
 RERANKERS = "none, cohere:MODEL, jina:MODEL, tei, bge:MODEL, ce:MODEL, llm"
 
 _DIALECTS: dict[str, Dialect] = {dialect: dialect for dialect in get_args(Dialect)}
@@ -92,7 +93,7 @@ def make_reranker(
     api_key: str | None = None,
     base_url: str | None = None,
     headers: Mapping[str, str] | None = None,
-    llm: ChatModel | None = None,
+    llm: Callable[[str], ChatModel | None] | None = None,
 ) -> Reranker | None:
     """Return the reranker called `spec`, or None for `none`.
 
@@ -102,7 +103,7 @@ def make_reranker(
         api_key: for a server that wants one; what the provider's usual variable says by default.
         base_url: of the server; needed for `tei` and `bge`.
         headers: sent to the server, too.
-        llm: the language model that `llm` asks.
+        llm: the language model that `llm` asks in the name of a user.
 
     Raises:
         InvalidInput: no such spec, `tei` or `bge` without a base URL, `llm` without a model, or no key for a provider's
@@ -116,13 +117,13 @@ def make_reranker(
 
         return CrossEncoderReranker(model)
     if provider == "llm" and not model:
-        if llm is None:
+        if llm is None or (model_of_all := llm(_NOBODY)) is None:
             raise InvalidInput(
                 "the reranker 'llm' asks the language model for chat, but none is configured: set MEMOS_LLM or MEMOS_LLM_CHAT"
             )
         from memos.models.rerank_llm import LlmReranker
 
-        return LlmReranker(llm)
+        return LlmReranker(model_of_all, of=llm)
     dialect = _DIALECTS.get(provider)
     if dialect and (model or dialect == "tei"):
         at = address_of(dialect, "reranker", base_url, api_key)

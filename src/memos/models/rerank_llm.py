@@ -7,7 +7,7 @@ unusable is a ModelError, upon which search goes on with the order it had.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from memos.errors import ModelError, ModelTimeout
@@ -16,6 +16,8 @@ from memos.models.llm.port import ChatModel, ChatRequest
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
+
+ModelOf = Callable[[str], ChatModel | None]
 
 SECONDS = 15.0  # that a search waits
 MOST_TEXTS = 30
@@ -31,9 +33,14 @@ _ASKED = (
 class LlmReranker:
     """A `Reranker` that asks a language model. What is not among the first 30 texts is not shown to it."""
 
-    def __init__(self, model: ChatModel, *, seconds: float = SECONDS) -> None:
-        """Ask nothing yet."""
-        self._model, self._seconds = model, seconds
+    def __init__(self, model: ChatModel, *, of: ModelOf | None = None, seconds: float = SECONDS) -> None:
+        """Ask nothing yet. `of`: the model that is asked in the name of a user."""
+        self._model, self._of, self._seconds = model, of, seconds
+
+    def for_user(self, user: str) -> LlmReranker:
+        """The same, whose calls count for a user."""
+        model = None if self._of is None else self._of(user)
+        return self if model is None else LlmReranker(model, seconds=self._seconds)
 
     @property
     def model_id(self) -> str:

@@ -14,7 +14,7 @@ from memos.memory.model import Edge, EdgeType, Kind, Layer, Memory, Status
 from memos.organize.entities import repoint
 from memos.organize.relate import unrelate
 from memos.storage.evidence import without
-from memos.storage.ports import ANY_STATUS, DIGEST, WAS_TRUE, CubeStore, View, WriteTx
+from memos.storage.ports import ANY_STATUS, DIGEST, READ, WAS_TRUE, CubeStore, View, WriteTx
 from memos.storage.timeline import reinstate, settle, slot_of
 
 PAGE = 1_000
@@ -167,6 +167,8 @@ def undo(tx: WriteTx, id: str) -> list[Memory]:
         was = before.get(now.id, now)
         slots.update(slot for m in (was, now) if (slot := slot_of(m)) is not None)
         gone = now.status is Status.RETRACTED and was.status is not Status.RETRACTED
+        if was.body.get("unread") and now.status is Status.ACTIVE:  # a piece of a document, left out before it was read
+            tx.mark(now.id, READ)
         if now.layer is Layer.TRACE and (now.text != was.text or gone):
             _unread(tx, now, slots, before=tx.now)
             if not gone and not any(not _retells(tx, e) for e in tx.edges(now.id, "in", (EdgeType.DERIVED_FROM,))):

@@ -1,7 +1,7 @@
 """A document: one memory that names it, and pieces of its text that are found and that cover every character.
 
 All pieces of an edition are stored in one change, and a new edition takes the place of the former one as a whole (law 1: the
-former stays in the history). A document is not read for facts: what it says, nobody said.
+former stays in the history). Rules do not read a document for facts: what it says, nobody said. A model may, piece by piece.
 """
 
 from __future__ import annotations
@@ -21,12 +21,13 @@ from memos.memory.model import TRUST_OF, Edge, EdgeType, Kind, Memory, Origin, S
 from memos.memory.time import utcnow
 from memos.reading.files import read_file
 from memos.reading.traces import PART_CHARS
-from memos.storage.ports import WriteTx
+from memos.storage.ports import READ, WriteTx
 from memos.storage.threads import ThreadPool
 from memos.text.analysis import passages
 from memos.text.document import TermRow, term_row
 
 _HEADING = re.compile(r"^#{1,6}[ \t]+(.{1,120}?)[ \t#]*$", re.MULTILINE)
+UNREAD = "unread"  # in the body of a piece that a new edition left out before a model had read it
 _TICK = timedelta(microseconds=1)
 SECONDS = 300.0  # that reading one file may take
 _readers = ThreadPool(2, "memos-files")
@@ -52,11 +53,15 @@ class Edition:
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """What storing a document did: its memory, whether it is new, whether it took the place of a former edition."""
+    """What storing a document did: its memory, whether it is new, whether it took the place of a former edition; the pieces that
+    are new with it, and those of the former edition that are not in it any more.
+    """
 
     memory: Memory
     new: bool
     replaced: bool
+    pieces: tuple[str, ...] = ()
+    left: tuple[Memory, ...] = ()
 
 
 async def read_aside(data: bytes, name: str, media_type: str | None, **about: Any) -> Edition:
@@ -162,26 +167,48 @@ def to_edition(
 _HEADED = frozenset({"markdown", "html", "docx"})
 
 
-def store_edition(tx: WriteTx, edition: Edition) -> Kept:
-    """Store a document, in the place of its former edition where there is one. The same edition again changes nothing."""
+def store_edition(tx: WriteTx, edition: Edition, *, fine: bool = False) -> Kept:
+    """Store a document, in the place of its former edition where there is one. The same edition again changes nothing.
+
+    `fine`: mark the new pieces to be read by a model. Pieces that both editions have stay, with what was read from them.
+    """
     known = tx.find_key(edition.key)
     former = tx.get(known) if known is not None else None
     document = edition.memory
     if former is not None:
         if former.status is Status.ACTIVE and _same(former, document):
             return Kept(former, False, False)
-        for old in _pieces(tx, former.id):
-            tx.put(replace(old, status=Status.SUPERSEDED, valid_to=tx.now), "supersede")
         document = replace(document, id=former.id, version=former.version)
+    there: dict[str, list[Memory]] = {}
+    for old in _pieces(tx, former.id) if former is not None else ():
+        there.setdefault(old.text, []).append(old)
     session = f"document:{document.id}"
     stored = tx.put(replace(document, session=session), "add" if former is None else "update", key=edition.key)
+    added = []
     for piece in edition.pieces:
         body = {**piece.memory.body, "document": stored.id}
         source = Source(memory_id=stored.id, start=body["start"], end=body["end"], uri=stored.title)
         memory = replace(piece.memory, session=session, body=body, sources=(source,))
+        if same := there.get(memory.text):
+            _keep(tx, same.pop(0), memory)
+            continue
         tx.put(memory, "add", terms=piece.terms)
         tx.link(Edge(memory.id, stored.id, EdgeType.PART_OF))
-    return Kept(stored, former is None, former is not None)
+        if fine:
+            tx.mark(memory.id, READ)
+        added.append(memory.id)
+    left = [old for rest in there.values() for old in rest]
+    for old in left:
+        body = {**old.body, UNREAD: True} if tx.unmark(old.id, READ) else {**old.body}
+        tx.put(replace(old, status=Status.SUPERSEDED, valid_to=tx.now, body=body), "supersede")
+    return Kept(stored, former is None, former is not None, tuple(added), tuple(left))
+
+
+def _keep(tx: WriteTx, old: Memory, new: Memory) -> None:
+    """A piece that was in the former edition stays, in its new place, with its id, its time and what was read from it."""
+    kept = replace(old, title=new.title, tags=new.tags, info=new.info, body=new.body, sources=new.sources)
+    if kept != old:
+        tx.put(kept, "update")
 
 
 def _same(former: Memory, new: Memory) -> bool:
@@ -189,6 +216,7 @@ def _same(former: Memory, new: Memory) -> bool:
 
 
 def _pieces(tx: WriteTx, id: str) -> list[Memory]:
-    """The pieces of the edition that stands."""
+    """The pieces of the edition that stands, in their order."""
     found = (tx.get(edge.src) for edge in tx.edges(id, "in", (EdgeType.PART_OF,)))
-    return [piece for piece in found if piece is not None and piece.status is Status.ACTIVE]
+    there = [piece for piece in found if piece is not None and piece.status is Status.ACTIVE]
+    return sorted(there, key=lambda piece: int(piece.body.get("part", 0)))

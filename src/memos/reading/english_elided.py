@@ -34,7 +34,7 @@ _REACH = 50  # characters: fillers are no longer
 
 
 def elided(text: str, start: int, end: int, lower: str, is_filler: Callable[[str], object]) -> list[tuple[int, bool]]:
-    """Where verbs without their subject begin in a sentence (`lower` in lower case), and whether an auxiliary was left out too."""
+    """Where verbs without their subject begin in a sentence (`lower` in lower case), and whether an auxiliary is missing too."""
     found = [(m.start("v"), True) for m in _LATER.finditer(text, start, end)] if "," in lower else []
     if text[start] == "I" and text[start + 1 : start + 2] in _AFTER_I:
         return found

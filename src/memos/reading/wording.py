@@ -42,7 +42,8 @@ _PRONOUNS = {
     "am": "are",
 }
 _PRONOUN = re.compile(
-    r"(?<![\w-])(?:I['’](?:m|ve|ll)|I was|we['’]re|my|me|myself|our|us|mine|I|we|ours|ourselves)(?![\w-])", re.IGNORECASE
+    r"(?<![\w-])(?:I['’](?:m|ve|ll)|I was|we['’]re|my|me|myself|our|us|mine|I|we|ours|ourselves)(?![\w-])",
+    re.IGNORECASE,
 )
 _US = re.compile(r"\bUS\b")
 

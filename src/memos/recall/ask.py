@@ -16,7 +16,7 @@ from memos.storage.ports import NOW, Pool, View
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """One search, with every choice spelled out."""
+    """One search, with every choice spelled out. `user`: whom the tokens of a reranker count for that is a language model."""
 
     query: str
     limit: int = 10
@@ -31,6 +31,7 @@ class Ask:
     rerank: bool = True
     force: Sequence[str] = ()
     recipe: Recipe = DEFAULT
+    user: str = "system"
 
 
 @dataclass(slots=True)

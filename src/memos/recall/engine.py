@@ -85,7 +85,7 @@ class Recall:
             reasons.append("an index is still loading; answered from the stored full-text index")
         found = Candidates(rank(pools, question, ask.recipe), names, pools, cubes)
         if ask.rerank:
-            found = await self._rerank(query, found, reasons)
+            found = await self._rerank(query, found, reasons, ask.user)
         trace.ranking = ranking = found.ranking
         hits = await self._hits(ask, question, found, trace)
         served_by = (
@@ -185,16 +185,18 @@ class Recall:
                 raise pool
         return tuple(names), tuple(pools)
 
-    async def _rerank(self, query: str, found: Candidates, reasons: list[str]) -> Candidates:
+    async def _rerank(self, query: str, found: Candidates, reasons: list[str], user: str) -> Candidates:
         """Blend a reranker's opinion of the best 100 into their scores; a failing reranker changes nothing."""
         ranking = found.ranking
         if self.reranker is None or not len(ranking.score):
             return found
+        for_user = getattr(self.reranker, "for_user", None)
+        reranker = self.reranker if for_user is None else for_user(user)
         head = min(100, len(ranking.score))
         memories = await found.fetch(range(head))
         texts = [memories[i].text if i in memories else "" for i in range(head)]
         try:
-            scores = np.asarray(await self.reranker.rerank(query, texts), np.float32)
+            scores = np.asarray(await reranker.rerank(query, texts), np.float32)
             if scores.shape != (head,) or not ((scores >= 0) & (scores <= 1)).all():
                 raise ModelError(f"it gave no score between 0 and 1 for each of {head} texts")
         except ModelError as e:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from memos.models.embed import Embedder
 from memos.models.factory import make_embedder, make_reranker
 from memos.models.llm.port import ChatModel
@@ -21,8 +23,11 @@ def configured_embedder(settings: Settings, spec: str | None = None) -> Embedder
     return make_embedder(spec or settings.embedder, base_url=url, api_key=key)
 
 
-def configured_reranker(settings: Settings, llm: ChatModel | None = None) -> Reranker | None:
-    """The reranker of the settings; `llm` is whom the one called so asks. Raises InvalidInput for one that cannot be made."""
+def configured_reranker(settings: Settings, llm: Callable[[str], ChatModel | None] | None = None) -> Reranker | None:
+    """The reranker of the settings; `llm` is whom the one called so asks for a user.
+
+    Raises InvalidInput for one that cannot be made.
+    """
     url, key = settings.reranker_url or None, settings.reranker_key or None
     headers = headers_of(settings.reranker_headers)
     return make_reranker(settings.reranker, base_url=url, api_key=key, headers=headers, llm=llm)

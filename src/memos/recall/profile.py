@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, tzinfo
+from datetime import datetime, tzinfo
 
 from memos.memory.clock import shown_since
 from memos.memory.model import Kind, Memory
@@ -27,6 +27,7 @@ SHARES: Mapping[Section, int] = {
     Section.EVENTS: 10,
 }
 _STEP = 0.1  # of certainty: what differs by less counts as equally sure, and the newer comes first
+_OWNED = re.compile(r"['’]s ")
 _HAN = re.compile("[\u4e00-\u9fff]")
 
 
@@ -84,7 +85,7 @@ def is_about(memory: Memory, names: Collection[str], *, herself: bool) -> bool:
     subject = str(memory.body.get("subject", "")).casefold()
     if not subject:
         return herself
-    owner = re.split(r"['’]s ", subject, maxsplit=1)[0]
+    owner = _OWNED.split(subject, maxsplit=1)[0]
     if subject in names or owner in names:
         return True
     if not herself:
@@ -146,6 +147,7 @@ def _section(m: Memory) -> Section:
 
 
 def _rank(m: Memory) -> tuple[int, int, int, int, str]:
+    """Facts told of the person herself before those of her relatives and things, preferences she told before implied ones."""
     section = _section(m)
     sure = round(m.confidence * m.trust / _STEP)
     day = m.happened_at
@@ -157,7 +159,8 @@ def _rank(m: Memory) -> tuple[int, int, int, int, str]:
         due = _due(m)
         return order, due[0].toordinal() if due else 10**7, newest, -sure, m.id
     implied = m.body.get("preference_type") == "implicit_preference"
-    later = implied if section is Section.PREFERENCES else m.kind is not Kind.PROFILE
+    theirs = 2 * (_OWNED.search(str(m.body.get("subject", ""))) is not None)
+    later = implied if section is Section.PREFERENCES else theirs + (m.kind is not Kind.PROFILE)
     return order, int(later), -sure, newest, m.id
 
 
@@ -214,7 +217,7 @@ def _chosen(lines: Sequence[_Line], words: _Words, about: str, max_tokens: int) 
 
 
 def _title(words: _Words, section: Section, about: str) -> str:
-    return words.titles[section].format(about=about)
+    return words.titles[section].format(about=escape(about))
 
 
 def _rendered(lines: Sequence[_Line], words: _Words, about: str) -> str:

@@ -73,6 +73,7 @@ class Finding(Base):
             threshold=threshold,
             now=self._time(reference_time),
             zone=self.settings.timezone,
+            user=user,
             merge_facts=kinds is None,
             collapse=collapse,
             rerank=rerank,
@@ -131,6 +132,7 @@ class Finding(Base):
             threshold=threshold,
             now=self._time(reference_time),
             zone=self.settings.timezone,
+            user=user,
         )
         parts = self._parts()
         async with self._cube(user, cube, "read") as (cube_info, store):

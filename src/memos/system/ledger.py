@@ -26,6 +26,8 @@ MOST_LABELS = (
     200  # pairs of purpose and model that metrics tell apart; an object given as a model may call itself anything
 )
 OTHER = "other"
+_MOST_TOKENS = 1_000_000_000  # of one call
+_MOST_NAME = 200
 
 _Key = tuple[date, str, str, str]
 
@@ -72,11 +74,13 @@ class Ledger:
         self._known: set[str] = set()  # users seen to exist
         self._lock = asyncio.Lock()
         self._due: asyncio.TimerHandle | None = None
+        self._closed = False
         self._writing: set[asyncio.Task[None]] = set()
 
     def record(self, call: Call) -> None:
         """Count one call. Never raises, never waits."""
         try:
+            call = _bounded(call)
             cost = self._prices.micros(call.model, call.usage)
             key = (utcnow().date(), call.user, call.purpose, call.model)
             self._open.setdefault(key, _Sum()).add(call, cost)
@@ -84,8 +88,7 @@ class Ledger:
             if label not in self._all and len(self._all) >= MOST_LABELS:
                 label = (call.purpose, OTHER)
             self._all.setdefault(label, _Sum()).add(call, cost)
-            if self._due is None:
-                self._due = asyncio.get_running_loop().call_later(self._seconds, self._flush_soon)
+            self._flush_in(self._seconds)
         except Exception as error:  # noqa: BLE001 - a call that was answered must not fail for being counted
             log.warning("llm_call_not_counted", error=type(error).__name__)
 
@@ -104,10 +107,9 @@ class Ledger:
         await asyncio.shield(self._begin())  # who leaves in the middle must not have it written twice
 
     async def close(self) -> None:
-        """Write what is left."""
+        """Write what is left. What comes later is lost."""
+        self._closed = True
         await self.flush()
-        if self._due is not None:
-            self._due.cancel()
 
     async def _write(self) -> None:
         async with self._lock:
@@ -121,7 +123,7 @@ class Ledger:
             except MemosError as error:
                 self._written = rows
                 log.warning("llm_usage_not_written", error=error.code, rows=len(rows))
-                self._again()
+                self._flush_in(10 * self._seconds)
                 return
             self._written = []
             self._known |= there
@@ -144,9 +146,9 @@ class Ledger:
         writing.add_done_callback(self._writing.discard)
         return writing
 
-    def _again(self) -> None:
-        if self._due is None:
-            self._due = asyncio.get_running_loop().call_later(10 * self._seconds, self._flush_soon)
+    def _flush_in(self, seconds: float) -> None:
+        if self._due is None and not self._closed:
+            self._due = asyncio.get_running_loop().call_later(seconds, self._flush_soon)
 
     # -- the budget --------------------------------------------------------------------------------------------
 
@@ -175,6 +177,17 @@ class Ledger:
         except MemosError as error:  # who cannot look does not refuse
             log.warning("llm_usage_not_read", error=error.code)
             return sum(mine)
+
+
+def _bounded(call: Call) -> Call:
+    """The call with a name and numbers that can be stored, whatever the server said."""
+    usage = replace(
+        call.usage,
+        input_tokens=min(max(0, int(call.usage.input_tokens)), _MOST_TOKENS),
+        output_tokens=min(max(0, int(call.usage.output_tokens)), _MOST_TOKENS),
+    )
+    name = call.model[:_MOST_NAME].encode("utf-8", "replace").decode()
+    return replace(call, usage=usage, model=name)
 
 
 def _named(summed: LlmUse, like: LlmUse) -> LlmUse:

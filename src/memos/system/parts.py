@@ -19,7 +19,6 @@ from memos.models.rerank import Reranker
 from memos.recall.ask import Ask
 from memos.recall.engine import Recall
 from memos.recall.models import configured_embedder, configured_reranker
-from memos.scheduler.cube_tasks import SYSTEM
 from memos.scheduler.kinds import FEEDBACK
 from memos.scheduler.queues import make_queue
 from memos.settings import Settings
@@ -50,7 +49,9 @@ class Parts:
         self.llms = configured_llms(settings, llm, self.ledger.record, self.ledger.check)
         self.recall = Recall(
             self.embedder,
-            reranker if reranker is not None else configured_reranker(settings, self.llms.of("chat", SYSTEM)),
+            reranker
+            if reranker is not None
+            else configured_reranker(settings, lambda user: self.llms.of("chat", user)),
         )
         self.cubes = CubePool(self.registry, settings)
         self.counts = Counts()

@@ -55,12 +55,16 @@ class Profiling(Base):
             hits = await with_contradictions(hits, {info.name: store}, NOW)
         return profile_of(
             found,
-            about=wanted or as_name(user) or "the user",
+            about=wanted or _capital(as_name(user)) or "the user",
             max_tokens=max_tokens,
             now=now,
             zone=load_zone(self.settings.timezone),
             against={h.id: [c.text for c in h.contradicts] for h in hits if h.contradicts},
         )
+
+
+def _capital(name: str | None) -> str | None:
+    return name[:1].upper() + name[1:] if name else None
 
 
 async def _derived(store: SqliteCube) -> list[Memory]:

@@ -35,7 +35,7 @@ class Reading(Base):
         cube: str | None = None,
     ) -> Reread:
         """Have the language model read records anew, say after another was configured: all of a cube, of a session, or those of
-        `ids` (of a derived memory: the records it rests on).
+        `ids` (of a derived memory: the records it rests on; of a document: its pieces).
 
         What an earlier reading by a model derived from them, and the new one does not say again, is taken back in the same change
         that brings the new in; what rules derived, what other records say, and what somebody edited stays. `wait=True` returns
@@ -138,6 +138,9 @@ async def _records(store: SqliteCube, ids: Collection[str]) -> list[str]:
     """The records among these memories, and those that the others rest on. Raises NotFound."""
     view = View(statuses=WAS_TRUE)
     found = {m.id: m for m in await store.get(list(ids), view)}
+    if documents := [m.id for m in found.values() if m.kind is Kind.DOCUMENT]:
+        parts = await store.neighbors(documents, types=(EdgeType.PART_OF,), direction="in")
+        found |= {m.id: m for m in await store.get(list(dict.fromkeys(link.edge.src for link in parts)))}
     for id in ids:
         if id not in found:
             raise NotFound(f"memory {id} does not exist in this cube, or was taken back; nothing was marked")

@@ -26,6 +26,8 @@ from memos.storage.sqlite.registry import check_name
 from memos.system.base import DEFAULT_SESSION, DEFAULT_USER, Base, When
 from memos.understanding import NotRead
 
+MANY = 1_000  # pieces of a document that a task names; of more, it is for whatever is marked
+
 
 class Writing(Base):
     """See `AsyncMemOS`."""
@@ -122,17 +124,27 @@ class Writing(Base):
         info: Mapping[str, Any] | None = None,
         user: str = DEFAULT_USER,
         cube: str | None = None,
+        reading: ReadingMode | None = None,
+        wait: bool = False,
+        task_id: str | None = None,
     ) -> FileResult:
         """Store what a file says (text, Markdown, HTML, JSON, CSV; PDF and Word with the extra `files`) as one document whose
-        pieces are found. Under the same `document_id` a new edition takes the place of the former one.
+        pieces are found. Under the same `document_id` a new edition takes the place of the former one; pieces that are in both
+        stay, with what was read from them.
+
+        `reading`: `fine` has the language model read the pieces for facts, names and skills, `fast` only makes them findable;
+        by default as the cube or the settings say. `wait=True` returns when the model has read them, and vectors are made.
+        `task_id`: a name of your own to ask `tasks` for how far reading is.
 
         Raises UnknownFileType, UnreadableFile and FileTooLarge, and Unavailable when the package for the type is missing.
         """
-        from memos.reading.documents import read_aside, store_edition
+        from memos.reading.documents import Kept, read_aside, store_edition
 
+        checked_mode(reading)
         check_name(name, "name")
-        if document_id is not None:
-            check_name(document_id, "document_id")
+        for value, what in ((document_id, "document_id"), (task_id, "task_id")):
+            if value is not None:
+                check_name(value, what)
         labels, more = checked_tags(tags), checked_info(info, "info")
         parts = self._parts()
         await parts.background.check_room(user)
@@ -140,9 +152,34 @@ class Writing(Base):
             edition = await read_aside(
                 data, name, media_type, document_id=document_id, owner=user, tags=labels, info=more
             )
-            kept = await store.write(lambda tx: store_edition(tx, edition), Change(actor=user, cause="add document"))
-            parts.background.wake(cube_info, user)
-        return FileResult(cube_info.name, kept.memory, kept.new, kept.replaced)
+            fine, unread = parts.understanding.is_fine(reading, cube_info)
+
+            def keep(tx: WriteTx) -> Kept:
+                kept = store_edition(tx, edition, fine=fine)
+                for piece in kept.left:
+                    retract_derived(tx, piece)
+                return kept
+
+            kept = await store.write(keep, Change(actor=user, cause="add document"))
+            notices, pending, task = () if unread is None else (unread,), fine and bool(kept.pieces), None
+            if wait:
+                try:
+                    await (parts.finish(cube_info, store) if pending else parts.background.finish(store))
+                    pending = False
+                except ModelError as e:
+                    what = "" if isinstance(e, NotRead) else "not embedded yet: "
+                    notices, pending = (*notices, f"stored, but {what}{e}"), True
+            if pending and kept.pieces:
+                handed = await (
+                    parts.background.added(cube_info, kept.pieces, user, task_id, fine=fine)
+                    if len(kept.pieces) <= MANY
+                    else parts.background.begin(READ, cube_info, user, task_id)
+                )
+                task = handed.task
+                notices = notices if handed.notice is None else (*notices, handed.notice)
+            else:
+                parts.background.wake(cube_info, user)
+        return FileResult(cube_info.name, kept.memory, kept.new, kept.replaced, notices, pending, task)
 
     async def update(
         self,

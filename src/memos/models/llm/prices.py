@@ -54,6 +54,6 @@ def _number(text: str, entry: str) -> float:
         value = float(text)
     except ValueError:
         value = math.nan
-    if not (math.isfinite(value) and 0 <= value <= 1e9):
+    if not (math.isfinite(value) and 0 <= value <= 1e6):
         raise InvalidInput(f"llm_prices: {text.strip()!r:.40} in {entry!r:.80} is no price; {HOW}")
     return value

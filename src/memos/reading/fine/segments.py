@@ -74,7 +74,7 @@ def _groups(traces: Sequence[Memory]) -> list[list[Memory]]:
         chunks = [t for t in held if t.kind is Kind.CHUNK]
         talk = [t for t in held if t.kind is not Kind.CHUNK]
         if chunks:
-            groups[owner, f"document {session}"] = sorted(chunks, key=_order)
+            groups[owner, f"document {session}"] = sorted(chunks, key=_place)
         if talk:
             groups.setdefault((owner, ""), []).extend(sorted(talk, key=_order))
     return list(groups.values())
@@ -82,6 +82,11 @@ def _groups(traces: Sequence[Memory]) -> list[list[Memory]]:
 
 def _order(trace: Memory) -> tuple[datetime, str]:
     return trace.valid_from or _START, trace.id
+
+
+def _place(chunk: Memory) -> tuple[int, str]:
+    """Where a piece stands in its document: those of several editions were not stored in this order."""
+    return int(chunk.body.get("part", 0)), chunk.id
 
 
 def _cut(group: Sequence[Memory], limit: int) -> list[Sequence[Memory]]:

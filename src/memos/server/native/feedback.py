@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Request, Response
-from pydantic import Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
 from memos.memory.feedback import FeedbackResult, Rating
 from memos.server.app import Core
@@ -24,8 +24,43 @@ _HISTORY = "The messages before it, as they are added; the answer that it is abo
 _TARGETS = "Ids of the memories it is about, such as those the answer was made of; those of other cubes are left out."
 
 
+def _shapes(schema: dict[str, Any]) -> None:
+    """Documents that there is a text, or a rating of some memories."""
+    fields = schema.pop("properties")
+    schema.pop("type"), schema.pop("additionalProperties")
+    given = {
+        name: next(s for s in fields[name]["anyOf"] if s != {"type": "null"}) for name in ("text", "rating", "targets")
+    }
+    kept = {
+        name: {k: v for k, v in fields[name].items() if k not in ("anyOf", "default")} | given[name] for name in given
+    }
+    kept["targets"] = kept["targets"] | {"minItems": 1}
+    by_rating = {name: field for name, field in fields.items() if name != "text"}
+    schema["anyOf"] = [
+        _shape(f"{schema['title']} in words", {**fields, "text": kept["text"]}, "text"),
+        _shape(
+            f"{schema['title']} by a rating",
+            by_rating | {n: kept[n] for n in ("rating", "targets")},
+            "rating",
+            "targets",
+        ),
+    ]
+
+
+def _shape(title: str, fields: dict[str, Any], *needed: str) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "title": title,
+        "properties": fields,
+        "required": [*needed],
+        "additionalProperties": False,
+    }
+
+
 class FeedbackRequest(Scoped):
     """What a user says of what is remembered, or of an answer."""
+
+    model_config = ConfigDict(json_schema_extra=_shapes)
 
     text: Annotated[str, Field(pattern=NOT_BLANK, max_length=1_600)] | None = Field(
         None, description=_TEXT, examples=["No, it's Bergen, not Oslo."]
@@ -49,8 +84,8 @@ class FeedbackRequest(Scoped):
 
     @model_validator(mode="after")
     def _says_something(self) -> FeedbackRequest:
-        if self.text is None and self.rating is None:
-            raise ValueError("give a text or a rating")
+        if self.text is None and (self.rating is None or not self.targets):
+            raise ValueError("give a text, or a rating and the targets it is of")
         return self
 
 

@@ -6,6 +6,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
 
+from memos.memory.reading import ReadingMode
 from memos.results import FileResult
 from memos.server.app import Core
 from memos.server.caller import WRITE
@@ -47,6 +48,11 @@ async def add(
         Name | None, Query(description="An id of your own: another file under it replaces this one.")
     ] = None,
     tags: Annotated[list[Tag] | None, Query(max_length=100, description="Words to find it by.")] = None,
+    reading: Annotated[
+        ReadingMode | None,
+        Query(description="`fine`: the language model reads it too; by default as the cube or the settings say."),
+    ] = None,
+    wait: Annotated[bool, Query(description="Answer when the model has read it and vectors are made.")] = False,
 ) -> Response:
     """Stores a text, Markdown, HTML, JSON, CSV, PDF or Word file as one document, whose pieces are found by what they say.
 
@@ -64,5 +70,7 @@ async def add(
         tags=tags or (),
         user=place.user,
         cube=place.cube,
+        reading=reading,
+        wait=wait,
     )
     return reply(added)

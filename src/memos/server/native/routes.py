@@ -12,6 +12,7 @@ from memos.server.native import (
     files,
     finding,
     memories,
+    profile,
     reading,
     tasks,
     upkeep,
@@ -22,6 +23,7 @@ ROUTERS = tuple(
     part.router
     for part in (
         finding,
+        profile,
         chat,
         memories,
         feedback,

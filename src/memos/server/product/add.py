@@ -53,14 +53,30 @@ async def add(core: AsyncMemOS, caller: Caller, body: AddBody) -> Response:
     if report.failed:
         return _failed(report, cubes)
     name = body.task_id or (report.tasks[0] if len(report.tasks) == 1 else None)
-    task = name if report.tasks else None  # files alone make no task of that name, so that it is not told
+    task = (
+        name if report.tasks else None
+    )  # files that only rules read make no task of that name, so that it is not told
     return ok(wording.ADDED, report.rows, task_id=task, notices=report.notices or None)
 
 
 async def _add_to(core: AsyncMemOS, body: AddBody, user: str, cube: str, taken: Taken, report: _Report) -> None:
     """Store the files and messages in one cube, and note it."""
     tags, info = body.custom_tags or (), info_of(body)
-    for file in await store_files(core, taken.files, user=user, cube=cube, tags=tags, info=info):
+    how, wait = _reading(body), body.async_mode == "sync"
+    files = await store_files(
+        core,
+        taken.files,
+        user=user,
+        cube=cube,
+        tags=tags,
+        info=info,
+        reading=how,
+        wait=wait and how == "fine",
+        task_id=body.task_id,
+    )
+    for file in files:
+        report.notices += [n for n in file.notices if n not in report.notices]
+        report.tasks += [file.task] if file.task is not None else []
         report.rows.append(_row(file.memory.text, file.id, memory_type(file.memory.kind), cube))
     if not taken.messages and taken.files:
         return
@@ -72,9 +88,9 @@ async def _add_to(core: AsyncMemOS, body: AddBody, user: str, cube: str, taken: 
         tags=tags,
         info=info,
         context=body.chat_history or None,
-        wait=body.async_mode == "sync",
+        wait=wait,
         task_id=body.task_id,
-        reading=_reading(body),
+        reading=how,
     )
     report.notices += [n for n in done.notices if n not in report.notices]
     report.tasks += [done.task] if done.task is not None else []

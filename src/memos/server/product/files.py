@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from memos.errors import InvalidInput
+from memos.memory.reading import ReadingMode
 from memos.results import FileResult
 from memos.server.product import wording
 from memos.system import AsyncMemOS
@@ -70,6 +71,9 @@ async def store_files(
     cube: str,
     tags: Sequence[str],
     info: Mapping[str, Any] | None,
+    reading: ReadingMode | None = None,
+    wait: bool = False,
+    task_id: str | None = None,
 ) -> list[FileResult]:
     """Store the files as documents of a cube."""
     return [
@@ -82,6 +86,9 @@ async def store_files(
             info=info,
             user=user,
             cube=cube,
+            reading=reading,
+            wait=wait,
+            task_id=task_id,
         )
         for file in files
     ]
