@@ -180,6 +180,6 @@ def test_long_words_are_bounded_and_found_exactly() -> None:
 )
 def test_a_megabyte_of_junk_takes_linear_time(junk: str) -> None:
     text = junk * (1_000_000 // len(junk))
-    start = time.perf_counter()
+    start = time.process_time()
     analyze(text)
-    assert time.perf_counter() - start < 15
+    assert time.process_time() - start < 15
