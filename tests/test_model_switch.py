@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from memos import background
+from memos import vectors as making
 from memos.errors import ModelUnavailable
 from memos.models.embed import Purpose, ThreadedEmbedder, Vectors
 from memos.storage.sqlite.cube import SqliteCube
@@ -70,7 +70,7 @@ async def filled(home: Path, embedder: Hashing) -> None:
 
 @pytest.fixture
 def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(background, "EMBED_BATCH", 4)
+    monkeypatch.setattr(making, "EMBED_BATCH", 4)
 
 
 async def test_search_works_before_while_and_after_everything_is_embedded_again(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from weakref import WeakValueDictionary
@@ -30,13 +30,12 @@ from memos.errors import (
 )
 from memos.memory.ids import is_id
 from memos.memory.model import EMPTY
-from memos.models.embed import Embedder
 from memos.models.resilience import NotAsked
 from memos.organize.digest import BATCH, digest
 from memos.reading.read import read_trace
 from memos.scheduler.cube_tasks import SYSTEM, cube_of, cube_task
 from memos.scheduler.job import Done, Handler, Job, NotNow
-from memos.scheduler.kinds import DIGEST, EMBED, READ, SWEEP, plan_of
+from memos.scheduler.kinds import DESCRIBE, DIGEST, EMBED, READ, SWEEP, plan_of
 from memos.scheduler.middleware import TaskMetrics, logged, named, time_limit, traced
 from memos.scheduler.worker import Worker
 from memos.storage.ports import Change, CubeInfo, WriteTx
@@ -44,19 +43,17 @@ from memos.storage.sqlite.cube import SqliteCube
 from memos.storage.sqlite.probe import marked, touched_since
 from memos.storage.sqlite.registry import SqliteRegistry
 from memos.storage.tasks import LIVE, MAX_ATTEMPTS, WORKER_STOPPED, NewTask, Task, TaskQuery, TaskQueue, TaskState
+from memos.vectors import Vectors
 
 log = structlog.get_logger(__name__)
 
-EMBED_BATCH = 16
 LINGER_SECONDS = 0.1  # what arrives within one such span is read together, when those who added it were answered
 DIGEST_SECONDS = 5.0  # how long one task reads what is marked before others of the cube have their turn
 EMBED_SECONDS = 5.0  # how long one embed task works before other cubes have their turn
-POLITE_SECONDS = 0.5  # how long a batch waits for searches to end
 CATCH_UP_SECONDS = 0.25  # how long a read waits for facts of what was added just before it
 SWEEP_SECONDS = 300.0
 SWEEP_OVERLAP = 60.0
 OWING_SECONDS = 10.0  # after which it is looked for what could not be enqueued
-MODEL_KEY = "vector_model"
 PASSING = tuple(e.code for e in (StorageBusy, StorageError, StorageFull, StorageReadOnly, Unavailable))
 READ_LINGER_SECONDS = 3.0  # what arrives within such a time goes to a model together: a conversation, not its messages
 
@@ -86,10 +83,8 @@ class Background:
         cubes: CubePool,
         registry: SqliteRegistry,
         queue: TaskQueue,
-        embedder: Embedder | None,
-        spec: str,
+        vectors: Vectors,
         *,
-        former: Callable[[str], Embedder | None] = lambda _: None,
         more: Mapping[str, Handler] = EMPTY,
         looks: Sequence[Look] = (),
         after: Sequence[After] = (),
@@ -101,19 +96,12 @@ class Background:
         """
         self._looks, self._after = tuple(looks), tuple(after)
         self._cubes, self._registry, self._queue = cubes, registry, queue
-        self._embedder, self._spec, self._enabled = embedder, spec, enabled
-        self._locks: WeakValueDictionary[tuple[str, str], asyncio.Lock] = WeakValueDictionary()
+        self.vectors, self._enabled = vectors, enabled
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._owing = asyncio.Event()  # set when a task could not be enqueued
         self._begun = asyncio.Event()  # set when the first sweep is enqueued
-        self._former: dict[str, Embedder | None] = {}
-        self._make_former = former
-        self._complete: set[str] = set()
-        self._settled: set[str] = set()  # cubes whose vectors are of no other model, as far as this process knows
         self._greeted: set[str] = set()
         self._asides: set[asyncio.Task[None]] = set()
-        self._callers = 0
-        self._quiet = asyncio.Event()
-        self._quiet.set()
         self.metrics = TaskMetrics()
         self.worker: Worker | None = None
         self._waiting: Worker | None = None  # for what mostly waits for a server
@@ -158,16 +146,25 @@ class Background:
                 await self._queue.check_room(user)
 
     async def added(
-        self, info: CubeInfo, ids: Sequence[str], user: str, caller_id: str | None, *, fine: bool = False
+        self,
+        info: CubeInfo,
+        ids: Sequence[str],
+        user: str,
+        caller_id: str | None,
+        *,
+        fine: bool = False,
+        see: Sequence[str] = (),
     ) -> Handed:
-        """Have new records digested, and (`fine`) read by a model after that; the task told is the last of them. Nobody waits for
-        the queue's disk: the marks in the cube are the truth.
+        """Have new records digested, the images of some (`see`) described, and (`fine`) all read by a model after that; the task
+        told is the last of them. Nobody waits for the queue's disk: the marks in the cube are the truth.
         """
         if not self._enabled or not ids:
             return Handed()
         delay = LINGER_SECONDS - time.time() % LINGER_SECONDS
         named: dict[str, Any] = {"caller_id": caller_id, "payload": {"ids": list(ids)}, "merge": False}
         tasks = [cube_task(DIGEST, info, user, delay=delay, **named)]
+        if see:
+            tasks.append(cube_task(DESCRIBE, info, user, **{**named, "payload": {"ids": list(see)}}))
         if fine:
             tasks.append(cube_task(READ, info, user, delay=READ_LINGER_SECONDS, **named))
         try:
@@ -209,11 +206,8 @@ class Background:
     async def leave(self, info: CubeInfo) -> None:
         """Forget all work on a cube that is deleted: before, so that none begins, and after, for what came in between."""
         await self._queue.forget(info.name)
-        path = str(self._registry.path(info))
         self._greeted.discard(info.location)
-        self._complete.discard(path)
-        self._settled.discard(path)
-        self._former.pop(path, None)
+        self.vectors.forget(str(self._registry.path(info)))
 
     async def stop(self) -> None:
         """Stop working: what runs ends within a moment or is given back."""
@@ -228,7 +222,7 @@ class Background:
         """Digest what is marked for at most `seconds`, if it can be written; returns how many messages are still waiting."""
         if store.read_only:
             return 0
-        until, lock = time.monotonic() + seconds, self._lock(DIGEST, store)
+        until, lock = time.monotonic() + seconds, self._lock(store)
         try:
             async with asyncio.timeout(seconds):
                 await lock.acquire()
@@ -254,48 +248,16 @@ class Background:
         if store.read_only:
             return
         await self.digest_all(store)
-        if self._embedder is not None:
-            await self._embed(store, most=await store.count_pending_vectors(self._embedder.model_id))
+        await self.vectors.make_all(store)
 
     async def digest_all(self, store: SqliteCube) -> None:
         """Digest everything that is marked now, however much comes in meanwhile."""
-        async with self._lock(DIGEST, store):
+        async with self._lock(store):
             more = (await digest(store, read_trace)).more
             left = await _marks(store) if more else 0
             while more and left > 0:
                 more = (await digest(store, read_trace)).more
                 left -= BATCH
-
-    @contextlib.contextmanager
-    def attending(self) -> Iterator[None]:
-        """Around what somebody waits for: embedding holds still a moment meanwhile, since both need the processor."""
-        self._callers += 1
-        self._quiet.clear()
-        try:
-            yield
-        finally:
-            self._callers -= 1
-            if not self._callers:
-                self._quiet.set()
-
-    async def embedder_of(self, store: SqliteCube) -> Embedder | None:
-        """The embedder whose vectors the cube is complete in: the configured one, or, until a re-embed ends, the one
-        before.
-        """
-        key = str(store.path)
-        if self._embedder is None or key in self._complete or key in self._settled:
-            return self._embedder
-        known = await store.meta(MODEL_KEY)
-        if known is None or known.split("\n")[0] == self._embedder.model_id:
-            self._settled.add(key)
-            return self._embedder
-        spec = known.split("\n")[1] if "\n" in known else ""
-        if key not in self._former:
-            self._former[key] = None
-            with contextlib.suppress(MemosError):
-                self._former[key] = self._make_former(spec) if spec else None
-        former = self._former[key]
-        return former if former is not None and former.model_id == known.split("\n")[0] else self._embedder
 
     # -- handlers ----------------------------------------------------------------------------------------------
 
@@ -310,7 +272,7 @@ class Background:
             if ids := [id for named in wanted.values() for id in named]:
                 if beware:
                     await _suspect(store, ids)
-                async with self._lock(DIGEST, store):
+                async with self._lock(store):
                     await digest(store, read_trace, limit=len(ids), ids=ids)
                 left = {mark.id: mark.error for mark in await store.todo(DIGEST, len(ids), ids=ids)}
                 for task, named in wanted.items():
@@ -321,7 +283,7 @@ class Background:
             ):
                 rest = cube_task(DIGEST, info, job.tasks[0].user)
                 await self._queue.enqueue([rest])  # behind those who stand in line: in a flood it would never end
-            if self._embedder is not None:
+            if self.vectors.embedder is not None:
                 await self._queue.enqueue([cube_task(EMBED, info, job.tasks[0].user)])
             for tell in self._after:
                 await tell(info, store, ids if all(wanted.values()) else None)
@@ -329,7 +291,7 @@ class Background:
 
     async def _one_by_one(self, store: SqliteCube) -> int:
         """Digest some of what is marked so that a message which ends the process is known by it; returns how many are left."""
-        async with self._lock(DIGEST, store):
+        async with self._lock(store):
             for mark in await store.todo(DIGEST, BATCH, attempts_below=MAX_ATTEMPTS):
                 await _suspect(store, [mark.id])
                 await digest(store, read_trace, limit=1, ids=[mark.id])
@@ -340,7 +302,7 @@ class Background:
         if info is not None:
             async with self._cubes.use(info) as store:
                 try:
-                    more = not store.read_only and await self._embed(store, seconds=EMBED_SECONDS)
+                    more = not store.read_only and await self.vectors.make(store, seconds=EMBED_SECONDS)
                 except NotAsked as e:
                     raise NotNow(str(e), e.retry_after) from e
                 if more:
@@ -409,49 +371,13 @@ class Background:
             if unless_there and (await self._queue.find(there, limit=1)).items:
                 return
             await self._queue.enqueue([cube_task(DIGEST, info)])
-        elif self._embedder is not None:
+        elif self.vectors.embedder is not None:
             await self._queue.enqueue([cube_task(EMBED, info)])
 
     # -- inside ------------------------------------------------------------------------------------------------
 
     async def _cube_of(self, task: Task) -> CubeInfo | None:
         return await cube_of(task, self._registry, self._queue)
-
-    async def _embed(self, store: SqliteCube, seconds: float | None = None, most: int | None = None) -> bool:
-        """Make the vectors that are missing, for at most so many seconds or texts; whether any are left. Raises ModelError."""
-        if self._embedder is None:
-            return False
-        until = None if seconds is None else time.monotonic() + seconds
-        async with self._lock(EMBED, store):
-            model, made = self._embedder.model_id, 0
-            while batch := await store.pending_vectors(model, EMBED_BATCH):
-                if (until is not None and time.monotonic() >= until) or (most is not None and made >= max(most, 1)):
-                    return True
-                await self._let_callers_pass()
-                vectors = await self._embedder.embed([p.text for p in batch], purpose="document")
-                made += len(batch)
-                items = [(p.text_id, vector) for p, vector in zip(batch, vectors, strict=True)]
-                await store.write(lambda tx, items=items: tx.put_vectors(model, items), Change(actor="embed"))  # type: ignore[misc]
-            key = str(store.path)
-            if key not in self._complete:
-                await self._now_of(model, store)
-                self._complete.add(key)
-                self._former.pop(key, None)
-        return False
-
-    async def _now_of(self, model: str, store: SqliteCube) -> None:
-        """Searches use the vectors of this model from here on; those of others go."""
-        stamp = f"{model}\n{self._spec}"
-        if await store.meta(MODEL_KEY) != stamp:
-            await store.set_meta(MODEL_KEY, stamp)
-        for former in await store.vector_models():
-            if former != model:
-                log.info("vectors_dropped", model=former, vectors=await store.drop_vectors(former))
-
-    async def _let_callers_pass(self) -> None:
-        with contextlib.suppress(TimeoutError):  # not `wait_for`: in Python 3.11 it can swallow a cancellation
-            async with asyncio.timeout(POLITE_SECONDS):
-                await self._quiet.wait()
 
     async def _enqueue(self, task: NewTask) -> None:
         try:
@@ -480,8 +406,9 @@ class Background:
         self._asides.add(task)
         task.add_done_callback(self._asides.discard)
 
-    def _lock(self, what: str, store: SqliteCube) -> asyncio.Lock:
-        key = (what, str(store.path))
+    def _lock(self, store: SqliteCube) -> asyncio.Lock:
+        """Held by whoever digests a cube."""
+        key = str(store.path)
         found = self._locks.get(key)
         if found is None:
             found = self._locks[key] = asyncio.Lock()

@@ -98,6 +98,7 @@ class DeleteResult:
     edges: int = 0
     vectors: int = 0
     terms: int = 0
+    images: int = 0
     restored: tuple[str, ...] = ()
     erased_from_disk: bool = False
     dry_run: bool = False
@@ -106,7 +107,8 @@ class DeleteResult:
     def purged(cls, cube: str, asked: int, done: Purged, *, dry_run: bool = False) -> DeleteResult:
         """The report of a hard delete, or of what it would do."""
         counts = {
-            name: getattr(done, name) for name in ("memories", "cascaded", "versions", "edges", "vectors", "terms")
+            name: getattr(done, name)
+            for name in ("memories", "cascaded", "versions", "edges", "vectors", "terms", "images")
         }
         return cls(
             cube, True, asked, **counts, restored=done.restored, erased_from_disk=done.erased_from_disk, dry_run=dry_run

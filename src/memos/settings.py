@@ -26,6 +26,7 @@ T = TypeVar("T", bound="DataclassInstance")
 _SPECS = ("llm", *(f"llm_{purpose}" for purpose in PURPOSES))
 _URLS = ("embedder_url", "reranker_url", *(f"{name}_url" for name in _SPECS))
 _KEYS = ("embedder_key", "reranker_key", *(f"{name}_key" for name in _SPECS))
+MOST_IMAGE_MB = 40  # as base64, in one line of an archive
 _TRUE, _FALSE = {"1", "true", "yes", "on"}, {"0", "false", "no", "off"}
 
 
@@ -49,7 +50,8 @@ class Settings:
     million tokens cost, as `model=in/out` with commas between, for the ledger. `llm_tokens_per_user_per_day`: when a user has
     used so many, models are asked nothing more for her until the next day of UTC; 0 for no limit. `reading`: `fine` has the
     reading model read what is added, `fast` leaves it to rules unless a call asks; `auto` is `fine` where a model is configured.
-    `reorganize`: keep topics with summaries up to date in the background; without it, when asked to.
+    `reorganize`: keep topics with summaries up to date in the background; without it, when asked to. `keep_images`: store the
+    bytes of images that come inside messages, up to `image_mb` MB each; without, or beyond, only a reference.
     """
 
     home: Path = Path("~/.memos")
@@ -93,16 +95,19 @@ class Settings:
     llm_tokens_per_user_per_day: int = 0
     reading: Literal["auto", "fast", "fine"] = "auto"
     reorganize: bool = False
+    keep_images: bool = True
+    image_mb: int = 5
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "home", Path(self.home).expanduser())
         if self.durability not in ("full", "normal"):
             raise InvalidInput(f"durability is 'full' or 'normal', got {self.durability!r}")
-        for name in ("background", "reorganize"):
+        for name in ("background", "reorganize", "keep_images"):
             if not isinstance(getattr(self, name), bool):
                 raise InvalidInput(f"{name} is True or False, got {getattr(self, name)!r}")
         for name in ("open_cubes", "resident_mb", "tasks_per_user", "tasks_total"):
             whole(getattr(self, name), name, most=1 << 31)
+        whole(self.image_mb, "image_mb", most=MOST_IMAGE_MB)
         whole(self.workers, "workers", least=0, most=64)
         whole(self.llm_concurrency, "llm_concurrency", most=1024)
         whole(self.llm_tokens_per_user_per_day, "llm_tokens_per_user_per_day", least=0, most=1 << 53)

@@ -94,6 +94,7 @@ class MemOS(Face):
     owner_of = Verb(AsyncMemOS.owner_of)
     recover = Verb(AsyncMemOS.recover)
     retire = Verb(AsyncMemOS.retire)
+    image = Verb(AsyncMemOS.image)
     reread = Verb(AsyncMemOS.reread)
     reading = Verb(AsyncMemOS.reading)
     configure_reading = Verb(AsyncMemOS.configure_reading)

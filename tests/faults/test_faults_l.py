@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from memos import MemOS, background
+from memos import MemOS, vectors
 from memos.errors import ArchiveError, InvalidInput, ModelError, ModelUnavailable, NotFound, StorageError
 from stubs import Words
 
@@ -21,7 +21,7 @@ def test_r146_another_model_never_compares_with_the_vectors_of_the_one_before(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Changing the model leaves an index of mixed dimensions without a word."""
-    monkeypatch.setattr(background, "EMBED_BATCH", 3)
+    monkeypatch.setattr(vectors, "EMBED_BATCH", 3)
     with MemOS(home, embedder=Words("A", 8), background=False) as memos:
         memos.add(TEXTS, wait=True)
         assert set(memos.stats().store.vectors) == {"A"}
@@ -38,7 +38,7 @@ def test_r146_another_model_never_compares_with_the_vectors_of_the_one_before(
         with MemOS(home, embedder=halfway, background=False) as memos, pytest.raises(ModelError):
             memos.flush()
         monkeypatch.undo()
-        monkeypatch.setattr(background, "EMBED_BATCH", 3)
+        monkeypatch.setattr(vectors, "EMBED_BATCH", 3)
         with MemOS(home, embedder=Words(model, dim), background=False) as memos:
             memos.flush()
             assert set(memos.stats().store.vectors) == {model}

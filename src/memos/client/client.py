@@ -8,6 +8,7 @@ from typing import Self
 from memos.client.chat import ChatVerbs
 from memos.client.entities import EntityVerbs
 from memos.client.feedback import FeedbackVerbs
+from memos.client.images import ImageVerbs
 from memos.client.memories import MemoryVerbs
 from memos.client.profile import ProfileVerbs
 from memos.client.reading import ReadingVerbs
@@ -32,6 +33,7 @@ class AsyncClient(
     FeedbackVerbs,
     UsageVerbs,
     ProfileVerbs,
+    ImageVerbs,
 ):
     """A server to add to and search in, for asyncio. Nothing is sent before the first call; `close` (or `async with`) ends it.
 

@@ -79,6 +79,7 @@ class Client(Face):
 
     llm_usage = Verb(AsyncClient.llm_usage)
     profile = Verb(AsyncClient.profile)
+    image = Verb(AsyncClient.image)
 
     me = Verb(AsyncClient.me)
     create_user = Verb(AsyncClient.create_user)

@@ -34,6 +34,7 @@ from memos.storage.sqlite.transfer import ModelInfo, StoredVector
 
 FORMAT, FORMAT_VERSION = "memos-cube", 1
 MEMORIES, EDGES, KEYS, TODO = "memories.jsonl", "edges.jsonl", "keys.jsonl", "todo.jsonl"
+IMAGES = "images.jsonl"  # only in an archive of a cube that has some
 MAX_MODELS = 32
 MAX_DIM = 65_536
 _STEP = 1_000
@@ -138,8 +139,18 @@ class Counts:
     todo: int = 0
 
 
+_ALWAYS = tuple(Counts.__slots__)
+
+
+@dataclass(slots=True)
+class AllCounts(Counts):
+    """The same, with what not every archive holds."""
+
+    images: int = 0
+
+
 def _write(db: apsw.Connection, info: CubeInfo, file: IO[bytes], progress: Progress) -> Counts:
-    counts = Counts()
+    counts = AllCounts()
     total = int(db.execute("SELECT count(*) FROM memories").get)
     writer = ArchiveWriter(file)
 
@@ -158,6 +169,8 @@ def _write(db: apsw.Connection, info: CubeInfo, file: IO[bytes], progress: Progr
     writer.write(EDGES, _joined(lines("edges", transfer.edges(db), records.edge_line)))
     writer.write(KEYS, _joined(lines("keys", transfer.keys(db), records.key_line)))
     writer.write(TODO, _joined(lines("todo", transfer.todos(db), records.todo_line)))
+    if transfer.has_images(db):
+        writer.write(IMAGES, lines("images", transfer.images(db), records.image_line), packed=False)
     models = transfer.models(db)
     for i, model in enumerate(models):
         numbers, ids = _vector_members(i)
@@ -170,7 +183,7 @@ def _write(db: apsw.Connection, info: CubeInfo, file: IO[bytes], progress: Progr
     return counts
 
 
-def _manifest(info: CubeInfo, counts: Counts, models: list[ModelInfo], sums: Mapping[str, Sum]) -> Mapping[str, Any]:
+def _manifest(info: CubeInfo, counts: AllCounts, models: list[ModelInfo], sums: Mapping[str, Sum]) -> Mapping[str, Any]:
     return {
         "format": FORMAT,
         "format_version": FORMAT_VERSION,
@@ -181,7 +194,7 @@ def _manifest(info: CubeInfo, counts: Counts, models: list[ModelInfo], sums: Map
             "created_at": to_micros(info.created_at),
             "info": dict(info.info),
         },
-        "counts": {name: getattr(counts, name) for name in Counts.__slots__},
+        "counts": {name: getattr(counts, name) for name in _ALWAYS} | ({"images": n} if (n := counts.images) else {}),
         "models": [{"name": m.name, "dim": m.dim, "vectors": m.vectors} for m in models],
         "members": {name: {"bytes": s.bytes, "sha256": s.sha256} for name, s in sums.items()},
     }
@@ -207,7 +220,7 @@ def _joined(parts: Iterable[bytes]) -> Iterator[bytes]:
 
 @dataclass(frozen=True, slots=True)
 class _Manifest:
-    counts: Counts
+    counts: AllCounts
     models: tuple[ModelInfo, ...]
     sums: Mapping[str, Sum]
     info: Mapping[str, Any]
@@ -250,12 +263,14 @@ def _read_manifest(archive: ArchiveReader) -> _Manifest:
             "upgrade MemOS (pip install . in a newer checkout)"
         )
     _has(value, MANIFEST, {"cube": dict, "counts": dict, "models": list, "members": dict, "memos": str})
-    counts = _has(value["counts"], "counts", dict.fromkeys(Counts.__slots__, int))
-    _exactly(counts, Counts.__slots__, "counts")
+    named = (*_ALWAYS, *(("images",) if isinstance(value["counts"], dict) and "images" in value["counts"] else ()))
+    counts = _has(value["counts"], "counts", dict.fromkeys(named, int))
+    _exactly(counts, named, "counts")
     models = tuple(_model(m, f"models[{i}]") for i, m in enumerate(value["models"]))
     if len(models) > MAX_MODELS or len({m.name for m in models}) != len(models):
         raise ArchiveError(f"models holds {len(models)} models, possible are {MAX_MODELS} different ones")
-    members = [MEMORIES, EDGES, KEYS, TODO, *chain.from_iterable(_vector_members(i) for i in range(len(models)))]
+    also = [IMAGES] if "images" in named else []
+    members = [MEMORIES, EDGES, KEYS, TODO, *also, *chain.from_iterable(_vector_members(i) for i in range(len(models)))]
     _exactly(archive.names, [MANIFEST, *members], "the archive")
     _exactly(value["members"], members, "members")
     sums = {name: _sum(value["members"][name], name) for name in members}
@@ -268,7 +283,7 @@ def _read_manifest(archive: ArchiveReader) -> _Manifest:
     for name, wanted in sums.items():
         archive.expect(name, wanted)
     info = _has(value["cube"], "cube", {"info": dict})["info"]
-    read = Counts(**{name: records.whole(counts[name], f"counts.{name}") for name in Counts.__slots__})
+    read = AllCounts(**{name: records.whole(counts[name], f"counts.{name}") for name in named})
     if read.vectors != sum(m.vectors for m in models):
         raise ArchiveError(f"counts says {read.vectors} vectors, its models have {sum(m.vectors for m in models)}")
     return _Manifest(read, models, sums, info)
@@ -329,6 +344,9 @@ def _check(archive: ArchiveReader, manifest: _Manifest, progress: Progress) -> N
     _each(EDGES, counts.edges, edges, lambda e: known(e.edge.src, e.edge.dst))
     _each(KEYS, counts.keys, _records(archive, KEYS, records.read_key), lambda k: known(k.id))
     _each(TODO, counts.todo, _records(archive, TODO, records.read_todo), lambda t: known(t.id))
+    if counts.images:
+        images = _records(archive, IMAGES, records.read_image)
+        _each(IMAGES, counts.images, images, lambda i: known(*i.records))
     for i, model in enumerate(manifest.models):
         what = f"vectors of {model.name!r}"
         _each(what, model.vectors, _vectors(archive, i, model), lambda v: _check_vector(v, seen))
@@ -363,6 +381,8 @@ def _fill(archive: ArchiveReader, manifest: _Manifest, builder: transfer.CubeBui
     builder.add_edges(_records(archive, EDGES, records.read_edge))
     builder.add_keys(_records(archive, KEYS, records.read_key))
     builder.add_todos(_records(archive, TODO, records.read_todo))
+    if manifest.counts.images:
+        builder.add_images(_records(archive, IMAGES, records.read_image))
     for i, model in enumerate(manifest.models):
         builder.add_vectors(model, _told(_vectors(archive, i, model), "vectors", model.vectors, progress))
 

@@ -24,7 +24,7 @@ from memos.errors import ArchiveError, InvalidInput, StorageError, StorageFull, 
 from memos.storage.held import abandoned, hold
 
 MANIFEST = "manifest.json"
-MAX_MEMBERS = 5 + 2 * 32
+MAX_MEMBERS = 6 + 2 * 32
 MAX_MANIFEST = 1 << 20
 MAX_BYTES = 64 << 30  # of all members, unpacked
 MAX_RATIO = 200  # unpacked to packed; our own archives stay below 20

@@ -5,6 +5,8 @@ Times are microseconds since 1970 (UTC). Whatever does not fit is an ArchiveErro
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
 import math
 import re
@@ -14,10 +16,11 @@ from enum import StrEnum
 from typing import Any, TypeVar
 
 from memos.errors import ArchiveError, InvalidInput
+from memos.memory.image import Image
 from memos.memory.model import EMPTY, Edge, EdgeType, Kind, Memory, Origin, Source, Status
 from memos.memory.time import from_micros, to_micros, utcnow
 from memos.storage.ports import Todo
-from memos.storage.sqlite.transfer import StoredEdge, StoredKey, StoredVersion
+from memos.storage.sqlite.transfer import StoredEdge, StoredImage, StoredKey, StoredVersion
 
 E = TypeVar("E", bound=StrEnum)
 Read = Callable[[Any, str], Any]
@@ -188,6 +191,10 @@ _TODO: Mapping[str, Read] = {
     "attempts": whole,
     "error": _optional(text),
 }
+_IMAGE: Mapping[str, Read] = {
+    **dict.fromkeys(("id", "media_type", "data"), text),
+    "records": lambda value, what: tuple(ident(id, what) for id in _texts(value, what)),
+}
 _MEMORY_DEFAULTS = Memory(id="", kind=Kind.TRACE, text="")
 
 
@@ -258,6 +265,33 @@ def todo_line(todo: Todo) -> bytes:
 def read_todo(value: Any) -> Todo:
     """The mark of a line's object."""
     return Todo(**_fields(value, _TODO, "todo", ("id", "task", "since")))
+
+
+def image_line(stored: StoredImage) -> bytes:
+    """The line of an image."""
+    return _line(
+        {
+            "id": stored.digits,
+            "media_type": stored.image.media_type,
+            "records": list(stored.records),
+            "data": base64.b64encode(stored.image.data).decode(),
+        }
+    )
+
+
+def read_image(value: Any) -> StoredImage:
+    """The image of a line's object, whose bytes are what its id says."""
+    found = _fields(value, _IMAGE, "image", tuple(_IMAGE))
+    try:
+        data = base64.b64decode(found["data"], validate=True)
+    except ValueError:
+        raise _bad("image.data", found["data"], "base64") from None
+    if hashlib.sha256(data).hexdigest() != found["id"]:
+        raise ArchiveError(f"image {found['id']:.80} holds other bytes than its name says")
+    kind = found["media_type"]
+    if Image.of(data, kind).media_type != kind or not found["records"]:
+        raise _bad("image.media_type", kind, "what the image begins like")
+    return StoredImage(found["id"], Image(data, kind), found["records"])
 
 
 # -- JSON ------------------------------------------------------------------------------------------------------

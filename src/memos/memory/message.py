@@ -23,13 +23,16 @@ class PartType(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A piece of a message. Media are kept by reference (`uri`) and caption (`text`), never as bytes."""
+    """A piece of a message. Media are kept by reference (`uri`) and caption (`text`); `data`: the bytes of an image that came
+    inside its message.
+    """
 
     type: PartType
     text: str = ""
     uri: str | None = None
     name: str | None = None
     media_type: str | None = None
+    data: bytes | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,4 +32,6 @@ def why_not_answering(model: ChatModel) -> str | None:
             f"it is asked again in {model.retry_in:.0f} s" if model.retry_in else "it is asked again at the next call"
         )
         return f"{model.model_id} failed several times in a row; {when}"
+    if isinstance(model, RemoteChatModel) and model.busy_for:
+        return f"{model.model_id} has too much to do; it asked to be left alone for {model.busy_for:.0f} s"
     return None

@@ -187,6 +187,12 @@ class Guard:
         self.breaker = breaker or CircuitBreaker(name)
         self._sleep = sleep
         self._clock = clock
+        self._busy_until = 0.0
+
+    @property
+    def busy_for(self) -> float:
+        """Seconds that the server still wants to be left alone, as it said when it had too much to do; 0 if it does not."""
+        return max(0.0, self._busy_until - self._clock())
 
     async def run(self, call: Callable[[], Awaitable[T]], policy: RetryPolicy) -> T:
         """Return what `call` returns, trying again as `policy` allows.
@@ -222,9 +228,12 @@ class Guard:
             raise
         else:
             self.breaker.succeeded()
+            self._busy_until = 0.0
             return result
         if failure.dead:
             self.breaker.failed(str(failure.error))
         else:
             self.breaker.succeeded()
+        if failure.retry_after is not None:
+            self._busy_until = self._clock() + failure.retry_after
         return failure

@@ -78,7 +78,8 @@ async def noted(store: CubeStore, traces: Collection[str]) -> Noted:
         list(traces), types=(EdgeType.DERIVED_FROM,), direction="in", view=View(statuses=WAS_TRUE)
     )
     found = await store.get(list(dict.fromkeys(link.edge.src for link in links)), View(statuses=WAS_TRUE))
-    derived = {m.id: m for m in found if m.layer is not Layer.TRACE and m.kind is not Kind.SUMMARY}
+    said = (m for m in found if m.layer is not Layer.TRACE and m.kind is not Kind.SUMMARY)
+    derived = {m.id: m for m in said if "image" not in m.body}  # what an image shows, words do not tell
     touched = set()
     for m in derived.values():
         if m.version > 1 and any(v.op not in _BY_ITSELF for v in await store.history(m.id)):

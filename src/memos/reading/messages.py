@@ -37,16 +37,20 @@ class Parsed:
     notices: tuple[str, ...] = ()
 
 
-def parse_messages(input: object, *, now: datetime, zone: str = "UTC", default_role: str = "user") -> Parsed:
+def parse_messages(
+    input: object, *, now: datetime, zone: str = "UTC", default_role: str = "user", images: bool = False
+) -> Parsed:
     """Understand `input`: a string, a chat message, a raw item, a `Message`, or a list of these.
 
     `now` is the aware time of arrival, used where a message has no `chat_time`; times without an offset are read in
-    `zone`. Blank messages are left out with a notice. Raises InvalidInput, naming index and field, for wrong types,
+    `zone`. `images`: give the bytes of inline images along.
+
+    Blank messages are left out with a notice. Raises InvalidInput, naming index and field, for wrong types,
     unknown roles and unreadable times, and when nothing is left to store.
     """
     if now.tzinfo is None:
         raise InvalidInput("now has no time zone; give an aware datetime, such as datetime.now(UTC)")
-    reader = _Reader(now.astimezone(UTC), zone, _role(default_role, "role"))
+    reader = _Reader(now.astimezone(UTC), zone, _role(default_role, "role"), images)
     for i, item in enumerate(_items(input, "messages")):
         reader.read(item, f"messages[{i}]")
     if not reader.messages:
@@ -79,8 +83,8 @@ def _items(input: object, what: str) -> Iterable[object]:
 class _Reader:
     """Collects messages and notices of one input."""
 
-    def __init__(self, now: datetime, zone: str, role: str) -> None:
-        self.now, self.zone, self.role = now, zone, role
+    def __init__(self, now: datetime, zone: str, role: str, images: bool = False) -> None:
+        self.now, self.zone, self.role, self.images = now, zone, role, images
         self.messages: list[Message] = []
         self.notices: list[str] = []
         self.translated: dict[str, None] = {}  # each way once, in order
@@ -117,7 +121,10 @@ class _Reader:
             )
         role = _role(item.get("role", self.role), f"{where}.role")
         parts = parse_content(
-            item if raw else item.get("content"), where if raw else f"{where}.content", self.notices.append
+            item if raw else item.get("content"),
+            where if raw else f"{where}.content",
+            self.notices.append,
+            images=self.images,
         )
         refusal = _text(item, "refusal", where) if not raw else None
         if refusal:

@@ -1,19 +1,21 @@
 """The content of a message, in every shape callers send it, as `Part`s.
 
-Media are kept by reference, never as bytes: inline data becomes a ``sha256:…`` reference and a notice. Guards law 1
-(text is kept verbatim) and law 2 (whatever is skipped is said).
+Media become references: inline data a ``sha256:…`` one. The bytes of images go along where they are asked for, those of
+others do not, with a notice. Guards law 1 (what came in is kept verbatim) and law 2 (whatever is skipped is said).
 """
 
 from __future__ import annotations
 
 import base64
 import binascii
-import hashlib
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
+from urllib.parse import unquote_to_bytes
 
 from memos.errors import InvalidInput
+from memos.memory.image import reference_to
 from memos.memory.message import Part, PartType
 
 Notify = Callable[[str], None]
@@ -21,6 +23,7 @@ Notify = Callable[[str], None]
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _VISIBLE = re.compile(r"[^\s\u200b-\u200f\u2028-\u202e\u2060-\u2064\ufeff\u00ad\x00-\x1f\x7f]")
 _DATA_URL = re.compile(r"data:(?P<type>[\w.+-]+/[\w.+-]+)?(?P<params>(?:;[^,;]*)*),", re.IGNORECASE)
+_NOT_STORED = "{where}: inline data was not stored; it is kept by reference as {uri}"
 _URI = re.compile(r"[a-z][a-z0-9+.-]*://|file:|/|\./|~/", re.IGNORECASE)
 
 
@@ -36,22 +39,22 @@ def is_blank(text: str) -> bool:
     return _VISIBLE.search(text) is None
 
 
-def parse_content(content: object, where: str, notify: Notify) -> tuple[Part, ...]:
+def parse_content(content: object, where: str, notify: Notify, *, images: bool = False) -> tuple[Part, ...]:
     """The parts of a message's `content`: a string, a list of parts, one part, or None.
 
-    `where` names the field in errors and notices, for example ``messages[2].content``. Unknown part types are skipped
-    with a notice; wrong types raise InvalidInput.
+    `where` names the field in errors and notices, for example ``messages[2].content``. `images`: give the bytes of inline images
+    along. Unknown part types are skipped with a notice; wrong types raise InvalidInput.
     """
     if content is None:
         return ()
     if isinstance(content, str):
         return (Part(PartType.TEXT, text=well_formed(content)),)
     if isinstance(content, Mapping):
-        return _one(content, where, notify)
+        return _one(content, where, notify, images)
     if isinstance(content, (list, tuple)):
         found: list[Part] = []
         for i, item in enumerate(content):
-            found.extend(_item(item, f"{where}[{i}]", notify))
+            found.extend(_item(item, f"{where}[{i}]", notify, images))
         return tuple(found)
     raise InvalidInput(
         f"{where} is {_named(content)}; give a string, a list of parts such as {{'type': 'text', 'text': '…'}}, or null"
@@ -79,20 +82,20 @@ def _short(uri: str | None) -> str:
     return uri.split("?", 1)[0].split("#", 1)[0].rstrip("/").rsplit("/", 1)[-1]
 
 
-def _item(item: object, where: str, notify: Notify) -> tuple[Part, ...]:
+def _item(item: object, where: str, notify: Notify, images: bool) -> tuple[Part, ...]:
     if isinstance(item, str):
         notify(f"{where} is a bare string; read as a text part")
         return (Part(PartType.TEXT, text=well_formed(item)),)
     if isinstance(item, Part):
         return (item,)
     if isinstance(item, Mapping):
-        return _one(item, where, notify)
+        return _one(item, where, notify, images)
     raise InvalidInput(
         f"{where} is {_named(item)}; a part is an object with a 'type', such as {{'type': 'text', 'text': '…'}}"
     )
 
 
-def _one(item: Mapping[Any, Any], where: str, notify: Notify) -> tuple[Part, ...]:
+def _one(item: Mapping[Any, Any], where: str, notify: Notify, images: bool) -> tuple[Part, ...]:
     kind = item.get("type")
     if kind is None:
         kind = next((key for key in _READERS if key in item), None)
@@ -103,6 +106,9 @@ def _one(item: Mapping[Any, Any], where: str, notify: Notify) -> tuple[Part, ...
         notify(f"{where}: part type {kind!r} is not known and was skipped")
         return ()
     part = reader(item, where, notify)
+    if part is not None and part.data is not None and not images:
+        part = replace(part, data=None)
+        notify(_NOT_STORED.format(where=where, uri=part.uri))
     return () if part is None else (part,)
 
 
@@ -126,14 +132,20 @@ def _read_refusal(item: Mapping[Any, Any], where: str, notify: Notify) -> Part |
 def _read_image(item: Mapping[Any, Any], where: str, notify: Notify) -> Part | None:
     inner = item.get("image_url", item.get("image"))
     fields: Mapping[Any, Any] = inner if isinstance(inner, Mapping) else {"url": inner}
-    url = fields.get("url") or item.get("url") or item.get("file_id")
+    source = item.get("source")
+    given: Mapping[Any, Any] = source if isinstance(source, Mapping) else {}
+    url = fields.get("url") or item.get("url") or item.get("file_id") or given.get("url") or given.get("data")
     if url is None:
         notify(f"{where}: image part without url or file_id was skipped")
         return None
-    uri, media_type = _reference(_string(url, f"{where}.image_url.url"), where, notify)
+    value = _string(url, f"{where}.image_url.url")
+    found = _inline(value, inline=url is given.get("data"))
+    data, media_type = found if found is not None else (None, None)
+    uri = value if data is None else reference_to(data)
+    media_type = media_type or _optional(given.get("media_type"), f"{where}.source.media_type")
     alt = _optional(fields.get("alt", item.get("alt")), f"{where}.alt")
     name = _optional(fields.get("name", item.get("name")), f"{where}.name")
-    return Part(PartType.IMAGE, text=alt or "", uri=uri, name=name, media_type=media_type)
+    return Part(PartType.IMAGE, text=alt or "", uri=uri, name=name, media_type=media_type, data=data)
 
 
 def _read_audio(item: Mapping[Any, Any], where: str, notify: Notify) -> Part | None:
@@ -172,15 +184,24 @@ def _read_file(item: Mapping[Any, Any], where: str, notify: Notify) -> Part | No
 
 def _reference(value: str, where: str, notify: Notify, inline: bool = False) -> tuple[str, str | None]:
     """A reference for `value`, and its media type if told: a URL or id as it is, inline data as its SHA-256."""
+    found = _inline(value, inline)
+    if found is None:
+        return value, None
+    uri = reference_to(found[0])
+    notify(_NOT_STORED.format(where=where, uri=uri))
+    return uri, found[1]
+
+
+def _inline(value: str, inline: bool = False) -> tuple[bytes, str | None] | None:
+    """The bytes of a data URL, or (`inline`) of base64, and their media type if told; None for a URL or an id."""
     match = _DATA_URL.match(value)
     if match is None and (not inline or _URI.match(value)):
-        return value, None
+        return None
     media_type = match["type"] if match else None
     payload = value[match.end() :] if match else value
-    encoded = match is None or "base64" in match["params"].lower()
-    digest = hashlib.sha256(_decoded(payload) if encoded else payload.encode()).hexdigest()
-    notify(f"{where}: inline data was not stored; it is kept by reference as sha256:{digest}")
-    return f"sha256:{digest}", media_type
+    if match is None or "base64" in match["params"].lower():
+        return _decoded(payload), media_type
+    return unquote_to_bytes(payload), media_type
 
 
 def _decoded(payload: str) -> bytes:

@@ -9,11 +9,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from memos.storage.ports import DIGEST, READ
+from memos.storage.ports import DESCRIBE, DIGEST, READ
 
 __all__ = [
-    "DIGEST", "EMBED", "EVOLVE", "EXPORT", "FEEDBACK", "FORGET", "IMPORT", "ORGANIZE", "PLANS", "READ", "SWEEP", "KindPlan",
-    "plan_of",
+    "DESCRIBE", "DIGEST", "EMBED", "EVOLVE", "EXPORT", "FEEDBACK", "FORGET", "IMPORT", "ORGANIZE", "PLANS", "READ", "SWEEP",
+    "KindPlan", "plan_of",
 ]  # fmt: skip
 
 EMBED = "embed"  # make the vectors a cube lacks, of whatever model is configured: re-embedding is the same work
@@ -45,6 +45,7 @@ PLANS: Mapping[str, KindPlan] = MappingProxyType(
     {
         DIGEST: KindPlan(priority=20, batch=64, quick=True),
         READ: KindPlan(priority=5, timeout=3600.0, batch=64, waits=True),
+        DESCRIBE: KindPlan(priority=4, timeout=3600.0, batch=64, waits=True),
         FEEDBACK: KindPlan(priority=15, timeout=600.0, waits=True),
         SWEEP: KindPlan(priority=10, quick=True),
         FORGET: KindPlan(priority=10),

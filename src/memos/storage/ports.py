@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memos.memory.filter import Filter
+from memos.memory.image import Image
 from memos.memory.model import Edge, EdgeType, Memory, Status, Version
 from memos.text.document import TermRow
 
@@ -26,6 +27,7 @@ Durability = Literal["full", "normal"]
 
 DIGEST = "digest"  # the task of reading a raw record for facts
 READ = "read"  # the task of having a model read a raw record, after the rules did
+DESCRIBE = "describe"  # the task of having a model that sees say what the images of a raw record show
 FEEDBACK = (
     "feedback"  # the mark of feedback that is not acted on yet, and where the body of its record keeps what came of it
 )
@@ -192,6 +194,7 @@ class Purged:
     edges: int = 0
     vectors: int = 0
     terms: int = 0
+    images: int = 0
     ids: tuple[str, ...] = ()
     restored: tuple[str, ...] = ()
     erased_from_disk: bool = False
@@ -210,6 +213,8 @@ class StoreStats:
     pending: Mapping[str, int]
     disk_bytes: int
     schema_version: int
+    images: int = 0
+    image_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,6 +262,10 @@ class WriteTx(Protocol):
 
     def touch(self, id: str) -> int:
         """Count one more arrival of the same content; returns the new count. Raises NotFound."""
+        ...
+
+    def keep_image(self, id: str, reference: str, image: Image) -> None:
+        """Keep the bytes of an image that a record refers to (`sha256:` and its digits), as long as one does."""
         ...
 
     def link(self, edge: Edge) -> None:
@@ -403,6 +412,10 @@ class CubeStore(Protocol):
         """The oldest marks of a task, of all memories or of these `ids`, without those that failed as often as that or more, or
         whose memory was retracted.
         """
+        ...
+
+    async def image(self, reference: str) -> Image | None:
+        """The image under this reference; None where none is kept, or all records that refer to it were taken back."""
         ...
 
     async def pending_vectors(self, model: str, limit: int = 256) -> builtins.list[Pending]:

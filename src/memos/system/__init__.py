@@ -11,6 +11,7 @@ from memos.system.cubes import Cubes
 from memos.system.entities import Entities
 from memos.system.feedback import Feedback
 from memos.system.finding import Finding
+from memos.system.images import Images
 from memos.system.profile import Profiling
 from memos.system.reading import Reading
 from memos.system.spending import Spending
@@ -20,7 +21,9 @@ from memos.system.writing import Writing
 __all__ = ["DEFAULT_USER", "AsyncMemOS"]
 
 
-class AsyncMemOS(Chatting, Writing, Finding, Profiling, Cubes, Reading, Upkeeping, Feedback, Entities, Spending):
+class AsyncMemOS(
+    Chatting, Writing, Finding, Profiling, Cubes, Reading, Upkeeping, Feedback, Entities, Spending, Images
+):
     """The memory system, for asyncio. Nothing is opened before the first call; `close` (or `async with`) ends it
     cleanly.
 

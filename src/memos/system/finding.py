@@ -90,14 +90,14 @@ class Finding(Base):
                 try:
                     cube_info, store = await stack.enter_async_context(self._cube(user, name, "read"))
                     waiting += await parts.background.catch_up(store)
-                    if (embedder := await parts.background.embedder_of(store)) is not None:
+                    if (embedder := await parts.vectors.embedder_of(store)) is not None:
                         embedders[cube_info.name] = embedder
                     stores[cube_info.name], infos[cube_info.name] = store, cube_info
                 except StorageError as e:
                     failed.append((name or user, e))
             if not stores:
                 raise failed[0][1]
-            with parts.background.attending():
+            with parts.vectors.attending():
                 result = await parts.recall.search(ask, stores, embedders=embedders)
         for name, info in infos.items():
             parts.upkeep.uses.shown(info, [hit for hit in result.hits[:COUNTED] if hit.cube == name])

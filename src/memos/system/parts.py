@@ -21,6 +21,7 @@ from memos.recall.engine import Recall
 from memos.recall.models import configured_embedder, configured_reranker
 from memos.scheduler.kinds import FEEDBACK
 from memos.scheduler.queues import make_queue
+from memos.seeing import NotSeen, Seeing
 from memos.settings import Settings
 from memos.storage.ports import CubeInfo
 from memos.storage.sqlite.cube import SqliteCube
@@ -30,6 +31,7 @@ from memos.system.ledger import Ledger
 from memos.system.models import configured_llms
 from memos.understanding import NotRead, Understanding
 from memos.upkeep import Upkeep
+from memos.vectors import Vectors
 
 
 class Parts:
@@ -66,6 +68,7 @@ class Parts:
             lambda *which: self._digested(*which),
             embedder=self.embedder,
         )
+        self.seeing = Seeing(self.cubes, self.registry, self.queue, self.llms, settings)
         self.upkeep = Upkeep(
             self.cubes,
             self.registry,
@@ -78,15 +81,19 @@ class Parts:
             enabled=settings.background,
         )
         self.feedback = FeedbackWork(self.cubes, self.registry, self.queue, self.llms)
+        self.vectors = Vectors(self.embedder, settings.embedder, lambda spec: configured_embedder(settings, spec))
         self.background = Background(
             self.cubes,
             self.registry,
             self.queue,
-            self.embedder,
-            settings.embedder,
-            former=lambda spec: configured_embedder(settings, spec),
-            more={**self.understanding.handlers, **self.upkeep.handlers, FEEDBACK: self.feedback.handle},
-            looks=(self.understanding.look, self.feedback.look),
+            self.vectors,
+            more={
+                **self.understanding.handlers,
+                **self.seeing.handlers,
+                **self.upkeep.handlers,
+                FEEDBACK: self.feedback.handle,
+            },
+            looks=(self.understanding.look, self.seeing.look, self.feedback.look),
             after=(self.upkeep.digested,),
             slots=settings.workers,
             enabled=settings.background,
@@ -96,19 +103,23 @@ class Parts:
 
     async def ask(self, info: CubeInfo, store: SqliteCube, ask: Ask) -> SearchResult:
         """Search one cube, with the embedder that its vectors are of."""
-        embedder = await self.background.embedder_of(store)
+        embedder = await self.vectors.embedder_of(store)
         embedders = {} if embedder is None else {info.name: embedder}
         return await self.recall.search(ask, {info.name: store}, embedders=embedders)
 
     async def _model_of(self, store: SqliteCube) -> str | None:
-        embedder = await self.background.embedder_of(store)
+        embedder = await self.vectors.embedder_of(store)
         return None if embedder is None else embedder.model_id
 
     async def finish(self, info: CubeInfo, store: SqliteCube) -> None:
         """Digest, read and embed everything that is marked in a cube now. Raises ModelError when a model fails: of two, the one
         that reads, and what it can be done without is done all the same.
         """
-        unread: NotRead | None = None
+        unread: NotRead | NotSeen | None = None
+        try:
+            await self.seeing.finish(info, store)
+        except NotSeen as e:
+            unread = e
         try:
             await self.understanding.finish(info, store)
         except NotRead as e:

@@ -8,10 +8,12 @@ from collections.abc import Callable, Collection, Sequence
 from memos.arguments import checked_tags
 from memos.errors import InvalidInput, ModelError, NotFound
 from memos.memory.filter import And, Compare, Field, Filter, Op
+from memos.memory.image import images_in
 from memos.memory.model import EdgeType, Kind, Layer, Memory
 from memos.memory.reading import KEY, Mode, ReadingConfig, Reread
 from memos.reading.parts import well_formed
-from memos.storage.ports import DIGEST, FEEDBACK, READ, WAS_TRUE, Change, View, WriteTx
+from memos.seeing import NotSeen
+from memos.storage.ports import DESCRIBE, DIGEST, FEEDBACK, READ, WAS_TRUE, Change, View, WriteTx
 from memos.storage.sqlite.cube import SqliteCube
 from memos.storage.sqlite.registry import check_name
 from memos.system.base import DEFAULT_USER, Base
@@ -51,21 +53,25 @@ class Reading(Base):
         async with self._cube(user, cube, "write") as (info, store):
             fine = parts.understanding.has_model
             task, notices = (READ, ()) if fine else (DIGEST, (NO_MODEL,))
+            seen = False
             if ids is not None:
                 chosen = await _records(store, [ids] if isinstance(ids, str) else list(ids))
             else:
                 chosen = await _listed(store, session)
             for at in range(0, len(chosen), PAGE):
-                await store.write(_marking(chosen[at : at + PAGE], task), Change(actor=user, cause="reread"))
+                marking = _marking(chosen[at : at + PAGE], task, see=parts.seeing.has_model)
+                seen = await store.write(marking, Change(actor=user, cause="reread")) or seen
             if not chosen:
                 return Reread(info.name, 0, notices=notices)
             if wait:
                 try:
-                    await (parts.finish(info, store) if fine else parts.background.finish(store))
+                    await (parts.finish(info, store) if fine or seen else parts.background.finish(store))
                     return Reread(info.name, len(chosen), notices=notices)
                 except ModelError as e:
-                    what = "" if isinstance(e, NotRead) else "not embedded yet: "
+                    what = "" if isinstance(e, (NotRead, NotSeen)) else "not embedded yet: "
                     notices = (*notices, f"marked, but {what}{e}")
+            if seen:
+                await parts.background.begin(DESCRIBE, info, user)
             handed = await parts.background.begin(task, info, user)
             told = notices if handed.notice is None else (*notices, handed.notice)
         return Reread(info.name, len(chosen), handed.task, pending=True, notices=told)
@@ -109,12 +115,19 @@ def _plain(instructions: object) -> str:
     return well_formed(instructions).strip()
 
 
-def _marking(ids: Sequence[str], task: str) -> Callable[[WriteTx], None]:
-    def apply(tx: WriteTx) -> None:
+def _marking(ids: Sequence[str], task: str, *, see: bool) -> Callable[[WriteTx], bool]:
+    """Mark records to be read, and (`see`) those with images to have these described; whether there were any of them."""
+
+    def apply(tx: WriteTx) -> bool:
+        shown = False
         for id in ids:
-            if tx.get(id) is not None:
-                tx.unmark(id, task)  # with its attempts
-                tx.mark(id, task)
+            if (memory := tx.get(id)) is not None:
+                shows = see and bool(images_in(memory.body)) and not memory.body.get("part")
+                for kind in (task, DESCRIBE) if shows else (task,):
+                    tx.unmark(id, kind)  # with its attempts
+                    tx.mark(id, kind)
+                shown = shown or shows
+        return shown
 
     return apply
 

@@ -9,6 +9,7 @@ from typing import Any
 from memos.arguments import checked_tags, listed
 from memos.errors import Conflict, InvalidInput, ModelError, NotFound
 from memos.memory.filter import Filter, parse_filter
+from memos.memory.image import images_in
 from memos.memory.model import Layer, Memory
 from memos.memory.number import share
 from memos.memory.reading import ReadingMode, checked_mode
@@ -18,9 +19,10 @@ from memos.organize.retire import recover, retire
 from memos.reading.hygiene import strip_injected
 from memos.reading.messages import checked_info, parse_context, parse_messages
 from memos.reading.parts import is_blank, well_formed
-from memos.reading.store import store_records
+from memos.reading.store import images_of, store_records
 from memos.reading.traces import to_records, with_injected
 from memos.results import AddResult, DeleteResult, FileResult
+from memos.seeing import NotSeen
 from memos.storage.ports import ANY_STATUS, DIGEST, READ, Change, View, WriteTx
 from memos.storage.sqlite.registry import check_name
 from memos.system.base import DEFAULT_SESSION, DEFAULT_USER, Base, When
@@ -65,7 +67,9 @@ class Writing(Base):
         Raises InvalidInput when nothing can be stored, and Busy, storing nothing, when too much of the user's waits.
         """
         checked_mode(reading)
-        parsed = parse_messages(messages, now=utcnow(), zone=self.settings.timezone, default_role=role)
+        keep = self.settings.keep_images
+        parsed = parse_messages(messages, now=utcnow(), zone=self.settings.timezone, default_role=role, images=keep)
+        images, too_large = images_of(parsed.messages, self.settings.image_mb << 20) if keep else ({}, ())
         name = check_name(session, "session") if session is not None else DEFAULT_SESSION
         for value, what in (
             (idempotency_key, "idempotency_key"),
@@ -90,22 +94,29 @@ class Writing(Base):
         async with self._cube(user, cube, "write") as (cube_info, store):
             named = idempotency_key is not None
             fine, unread = parts.understanding.is_fine(reading, cube_info) if derive else (False, None)
-            with parts.background.attending():
+            see = derive and bool(images) and parts.seeing.is_wanted(reading, cube_info)
+            with parts.vectors.attending():
                 added = await store.write(
-                    lambda tx: store_records(tx, records, derive=derive, named=named, fine=fine),
+                    lambda tx: store_records(
+                        tx, records, derive=derive, named=named, fine=fine, images=images, see=see
+                    ),
                     Change(actor=user, cause="add"),
                 )
-            notices, pending = parsed.notices if unread is None else (*parsed.notices, unread), not wait
+            notices = (*parsed.notices, *too_large, *(() if unread is None else (unread,)))
+            pending = not wait
             try:
                 if wait:
-                    await (parts.finish(cube_info, store) if fine else parts.background.finish(store))
+                    await (parts.finish(cube_info, store) if fine or see else parts.background.finish(store))
             except ModelError as e:  # the records are stored all the same
-                what = "" if isinstance(e, NotRead) else "not embedded yet: "
+                what = "" if isinstance(e, (NotRead, NotSeen)) else "not embedded yet: "
                 notices, pending = (*notices, f"stored, but {what}{e}"), True
             task = None
             if task_id is not None or (derive and pending):  # who gave a name may ask for it, whatever there is to do
                 ids = [record.id for record in added if record.new or task_id is not None]
-                handed = await parts.background.added(cube_info, ids, user, task_id, fine=fine and pending)
+                shown = [r.memory.id for r in records if images_in(r.memory.body)] if see and pending else []
+                handed = await parts.background.added(
+                    cube_info, ids, user, task_id, fine=fine and pending, see=[id for id in shown if id in ids]
+                )
                 task = handed.task
                 if handed.notice is not None:
                     notices = (*notices, handed.notice)
@@ -167,7 +178,7 @@ class Writing(Base):
                     await (parts.finish(cube_info, store) if pending else parts.background.finish(store))
                     pending = False
                 except ModelError as e:
-                    what = "" if isinstance(e, NotRead) else "not embedded yet: "
+                    what = "" if isinstance(e, (NotRead, NotSeen)) else "not embedded yet: "
                     notices, pending = (*notices, f"stored, but {what}{e}"), True
             if pending and kept.pieces:
                 handed = await (

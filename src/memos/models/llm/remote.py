@@ -58,6 +58,11 @@ class RemoteChatModel:
         """Seconds until the server is asked again, when the circuit is open."""
         return self.server.guard.breaker.retry_in
 
+    @property
+    def busy_for(self) -> float:
+        """Seconds that the server asked to be left alone."""
+        return self.server.guard.busy_for
+
     def for_purpose(self, purpose: Purpose) -> RemoteChatModel:
         """The same model, whose calls take the turns of a purpose."""
         return RemoteChatModel(self.model_id, self.model, self.dialect, self.http, self.server, self.policy, purpose)

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from memos.errors import StorageBusy, StorageError, StorageFull, StorageReadOnly
 from memos.memory.filter import Filter
+from memos.memory.image import Image, digits_of
 from memos.memory.model import EdgeType, Memory, Version
 from memos.storage.ports import (
     NOW,
@@ -39,7 +40,7 @@ from memos.storage.ports import (
     View,
     WriteTx,
 )
-from memos.storage.sqlite import purge, reads
+from memos.storage.sqlite import images, purge, reads
 from memos.storage.sqlite.bridge import bridge
 from memos.storage.sqlite.connect import (
     backups,
@@ -283,6 +284,11 @@ class SqliteCube(Upkept):
     ) -> builtins.list[Todo]:
         """The oldest marks of a task."""
         return await self._read(lambda db: reads.todo(db, task, limit, attempts_below, ids))
+
+    async def image(self, reference: str) -> Image | None:
+        """The image under this reference."""
+        digits = digits_of(reference)
+        return await self._read(lambda db: images.find(db, digits))
 
     async def pending_vectors(self, model: str, limit: int = 256) -> builtins.list[Pending]:
         """Current texts without a vector of this model, oldest first."""

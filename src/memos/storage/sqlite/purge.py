@@ -14,7 +14,7 @@ import apsw
 from memos.memory.ids import id_from_bytes, id_to_bytes
 from memos.memory.model import EdgeType, Layer, Status
 from memos.storage.ports import ANY_STATUS, DIGEST, Purged
-from memos.storage.sqlite import bereave, reads, upkept
+from memos.storage.sqlite import bereave, images, reads, upkept
 from memos.storage.timeline import reinstate, settle, slot_of
 
 if TYPE_CHECKING:
@@ -191,9 +191,10 @@ def _remove(tx: SqliteTx, plan: _Plan, term_ids: set[int]) -> Purged:
             edges += db.changes()
         db.execute("DELETE FROM keys WHERE id=?", (ident,))
         db.execute("DELETE FROM todo WHERE id=?", (ident,))
+    pictures = images.forget(db, plan.doomed)
     dropped = _drop_orphan_terms(db, term_ids)
     tx.forget_terms()
-    return Purged(versions=versions, edges=edges, vectors=vectors, terms=dropped)
+    return Purged(versions=versions, edges=edges, vectors=vectors, terms=dropped, images=pictures)
 
 
 def _drop_orphan_terms(db: apsw.Connection, term_ids: set[int]) -> int:

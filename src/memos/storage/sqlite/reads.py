@@ -19,7 +19,7 @@ from memos.memory.model import EdgeType, Kind, Memory, Origin, Status, Version
 from memos.memory.number import whole
 from memos.memory.time import from_micros
 from memos.storage.ports import Direction, Link, Page, Pending, Scored, StoreStats, TextQuery, Todo, View
-from memos.storage.sqlite import rows, terms, views
+from memos.storage.sqlite import images, rows, terms, views
 from memos.storage.sqlite.where import compile_where
 from memos.text.document import own_words
 
@@ -96,7 +96,9 @@ def count(db: apsw.Connection, where: Filter | None, view: View) -> int:
 def text_bytes(db: apsw.Connection, where: Filter | None, view: View) -> int:
     """How many bytes (UTF-8) the texts of these memories have together."""
     condition, params = _conditions(where, view)
-    return int(db.execute(f"SELECT coalesce(sum(octet_length(m.text)), 0) FROM memories m WHERE {condition}", params).get)
+    return int(
+        db.execute(f"SELECT coalesce(sum(octet_length(m.text)), 0) FROM memories m WHERE {condition}", params).get
+    )
 
 
 def matching_texts(db: apsw.Connection, where: Filter | None, view: View) -> list[tuple[int, int]]:
@@ -341,6 +343,7 @@ def stats(db: apsw.Connection, disk_bytes: int) -> StoreStats:
         found: list[Any] = db.execute(sql).fetchall()
         return dict(found)
 
+    pictures, picture_bytes = images.sizes(db)
     by_kind = table("SELECT kind, count(*) FROM memories WHERE known_to IS NULL GROUP BY kind")
     return StoreStats(
         memories=sum(by_kind.values()),
@@ -352,6 +355,8 @@ def stats(db: apsw.Connection, disk_bytes: int) -> StoreStats:
         pending=table(f"SELECT task, count(*) FROM todo WHERE {_STANDS} GROUP BY task"),
         disk_bytes=disk_bytes,
         schema_version=int(db.execute("PRAGMA user_version").get),
+        images=pictures,
+        image_bytes=picture_bytes,
     )
 
 
@@ -388,6 +393,14 @@ _ORPHANS = (
     ("memories whose text is gone", "SELECT count(*) FROM memories WHERE t NOT IN (SELECT n FROM memories WHERE t=n)"),
     ("keys of a memory that does not exist", "SELECT count(*) FROM keys WHERE id NOT IN (SELECT id FROM memories)"),
     ("uses of a memory that does not exist", "SELECT count(*) FROM uses WHERE id NOT IN (SELECT id FROM memories)"),
+    (
+        "images that no record refers to",
+        "SELECT count(*) FROM images WHERE sha256 NOT IN (SELECT sha256 FROM image_records)",
+    ),
+    (
+        "references to images of a memory that does not exist",
+        "SELECT count(*) FROM image_records WHERE id NOT IN (SELECT id FROM memories)",
+    ),
     ("vectors without a memory", "SELECT count(*) FROM vectors WHERE t NOT IN (SELECT n FROM memories)"),
     (
         "edges to or from a memory that does not exist",

@@ -85,6 +85,13 @@ CREATE TABLE working(
 ) STRICT, WITHOUT ROWID;
 """
 
+# What came in as bytes, once however many records refer to it.
+_CUBE_V3 = """
+CREATE TABLE images(sha256 BLOB PRIMARY KEY, media_type TEXT NOT NULL, data BLOB NOT NULL) STRICT;
+CREATE TABLE image_records(sha256 BLOB NOT NULL, id BLOB NOT NULL, PRIMARY KEY(sha256, id)) STRICT, WITHOUT ROWID;
+CREATE INDEX image_records_id ON image_records(id);
+"""
+
 _CONTROL_V1 = """
 CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT) STRICT, WITHOUT ROWID;
 CREATE TABLE users(name TEXT PRIMARY KEY, created_at INTEGER NOT NULL, info TEXT) STRICT;
@@ -208,6 +215,10 @@ def _cube_v2(db: apsw.Connection) -> None:
     db.execute(_CUBE_V2)
 
 
+def _cube_v3(db: apsw.Connection) -> None:
+    db.execute(_CUBE_V3)
+
+
 def _control_v1(db: apsw.Connection) -> None:
     db.execute(_CONTROL_V1)
 
@@ -230,5 +241,5 @@ def _control_v4(db: apsw.Connection) -> None:
     db.execute(_CONTROL_V4)
 
 
-CUBE_MIGRATIONS: tuple[Migration, ...] = (_cube_v1, _cube_v2)
+CUBE_MIGRATIONS: tuple[Migration, ...] = (_cube_v1, _cube_v2, _cube_v3)
 CONTROL_MIGRATIONS: tuple[Migration, ...] = (_control_v1, _control_v2, _control_v3, _control_v4)

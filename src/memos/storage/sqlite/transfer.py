@@ -15,12 +15,14 @@ import apsw
 
 from memos.errors import ArchiveError
 from memos.memory.ids import id_from_bytes, id_to_bytes
+from memos.memory.image import Image
 from memos.memory.model import Edge, Memory
 from memos.memory.time import from_micros, to_micros
 from memos.storage.ports import Durability, Todo
 from memos.storage.sqlite import rows
 from memos.storage.sqlite.connect import connect, migrate, remove_file, typed_errors
 from memos.storage.sqlite.forks import gate
+from memos.storage.sqlite.images import keep
 from memos.storage.sqlite.schema import CUBE_APPLICATION_ID, CUBE_MIGRATIONS
 from memos.storage.sqlite.terms import TermDictionary, fts_document, pack
 from memos.text.document import term_row
@@ -59,6 +61,15 @@ class StoredKey:
 
     key: bytes
     id: str
+
+
+@dataclass(frozen=True, slots=True)
+class StoredImage:
+    """An image, the digits of its SHA-256, and the ids of the records that refer to it."""
+
+    digits: str
+    image: Image
+    records: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +143,20 @@ def todos(db: apsw.Connection) -> Iterator[Todo]:
         yield Todo(id_from_bytes(ident), task, from_micros(since), attempts, error)
 
 
+def has_images(db: apsw.Connection) -> bool:
+    """Whether any image is kept here."""
+    return next(images(db), None) is not None
+
+
+def images(db: apsw.Connection) -> Iterator[StoredImage]:
+    """Every image that a record refers to, by its SHA-256."""
+    of = "SELECT id FROM image_records WHERE sha256=? AND id IN (SELECT id FROM memories) ORDER BY id"
+    for digest, media_type, data in db.execute("SELECT sha256, media_type, data FROM images ORDER BY sha256"):
+        records = tuple(id_from_bytes(ident) for (ident,) in db.execute(of, (digest,)))
+        if records:
+            yield StoredImage(digest.hex(), Image(data, media_type), records)
+
+
 def models(db: apsw.Connection) -> list[ModelInfo]:
     """The models that have vectors here, by name."""
     sql = (
@@ -195,6 +220,15 @@ class CubeBuilder:
             found,
             lambda t: self._db.execute(sql, (t.task, id_to_bytes(t.id), to_micros(t.since), t.attempts, t.error)),
         )
+
+    def add_images(self, found: Iterable[StoredImage]) -> None:
+        """Store images, with the records that refer to them."""
+
+        def one(stored: StoredImage) -> None:
+            for id in stored.records:
+                keep(self._db, id, stored.digits, stored.image)
+
+        self._in_batches(found, one)
 
     def add_vectors(self, model: ModelInfo, found: Iterable[StoredVector]) -> None:
         """Store all vectors of a model; their texts must have been stored before."""

@@ -16,10 +16,11 @@ from numpy.typing import NDArray
 
 from memos.errors import Conflict, DimensionMismatch, InvalidInput, NotFound
 from memos.memory.ids import id_from_bytes, id_to_bytes, new_id
+from memos.memory.image import Image, digits_of
 from memos.memory.model import Edge, EdgeType, Layer, Memory, Status
 from memos.memory.time import from_micros, to_micros, utcnow
 from memos.storage.ports import CURRENT, Change, Direction, Purged
-from memos.storage.sqlite import purge, rows, undo
+from memos.storage.sqlite import images, purge, rows, undo
 from memos.storage.sqlite.terms import TermDictionary, fts_document, pack
 from memos.text.document import TermRow, term_row
 
@@ -156,6 +157,10 @@ class SqliteTx:
         if count is None:
             raise NotFound(f"memory {id} does not exist in this cube")
         return int(count)
+
+    def keep_image(self, id: str, reference: str, image: Image) -> None:
+        """Keep the bytes of an image that a record refers to, as long as one does."""
+        images.keep(self.db, id, digits_of(reference), image)
 
     # -- edges -------------------------------------------------------------------------------------------------
 
