@@ -181,7 +181,7 @@ class Background:
     async def begin(self, kind: str, info: CubeInfo, user: str, caller_id: str | None = None) -> Handed:
         """Have what is marked for this kind of work done, by a task of its own."""
         if not self._enabled:
-            return Handed(notice="marked; there is no background work here, flush() does it")
+            return Handed(notice="marked; no background work runs here, `flush` does it")
         task = cube_task(kind, info, user, caller_id=caller_id, merge=False)
         try:
             await self._queue.enqueue([task])

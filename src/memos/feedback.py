@@ -41,7 +41,10 @@ __all__ = ["FeedbackWork", "Wanted", "rehearse", "settle", "task_of"]
 log = structlog.get_logger(__name__)
 
 _ATTEMPTS = 3  # at a plan that others' writes overtake
-_FAILURES = (MemosError, ValueError, LookupError, TypeError, AttributeError, AssertionError, RecursionError)
+_FAILURES = (
+    *(MemosError, ValueError, LookupError, TypeError, AttributeError, AssertionError),
+    *(RecursionError, ArithmeticError),  # a date that no calendar has is an OverflowError
+)
 
 
 @dataclass(frozen=True, slots=True)

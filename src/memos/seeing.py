@@ -45,7 +45,10 @@ AT_ONCE = 100  # records of one go of a task, before other cubes have their turn
 AWAY_IN_A_ROW = 3
 OVER_SECONDS = 900.0  # at most, until it is looked again whether a user may have more described
 _AWAY = (ModelBusy, ModelTimeout, ModelUnavailable)
-_GARBLED = (MemosError, ValueError, LookupError, TypeError, AttributeError, AssertionError, RecursionError)
+_GARBLED = (
+    *(MemosError, ValueError, LookupError, TypeError, AttributeError, AssertionError),
+    *(RecursionError, ArithmeticError),  # a date that no calendar has is an OverflowError
+)
 
 
 class NotSeen(ModelError):

@@ -27,6 +27,7 @@ from memos.errors import (
     OverBudget,
     StorageError,
 )
+from memos.memory.forgotten import readable
 from memos.memory.ids import is_id
 from memos.memory.model import Memory
 from memos.memory.reading import ReadingConfig
@@ -62,7 +63,10 @@ OVER_SECONDS = 900.0  # at most, until it is looked again whether a user may hav
 AWAY_IN_A_ROW = 3  # failures of a model, one after another, after which it is left alone for a while
 NO_MODEL = "no language model is configured for reading (MEMOS_LLM); rules read it"
 
-_GARBLED = (MemosError, ValueError, LookupError, TypeError, AttributeError, AssertionError, RecursionError)
+_GARBLED = (
+    *(MemosError, ValueError, LookupError, TypeError, AttributeError, AssertionError),
+    *(RecursionError, ArithmeticError),  # a date that no calendar has is an OverflowError
+)
 
 
 class NotRead(ModelError):
@@ -77,6 +81,10 @@ class Segment(Protocol):
     @property
     def traces(self) -> Sequence[Memory]:
         """The records, in order."""
+
+    @property
+    def context(self) -> Sequence[Memory]:
+        """Those before them, which were shown with them."""
 
 
 class Reader(Protocol):
@@ -304,7 +312,8 @@ class Understanding:
         """Read some marked records, several runs at once; returns the ids of those that were tried."""
         attempts = {m.id: m.attempts for m in marks}
         found = [as_said(m) for m in await store.get(list(attempts), View(statuses=ANY_STATUS))]
-        preceding = await store.preceding([m.id for m in found], BEFORE)
+        said = await store.preceding([m.id for m in found], BEFORE)
+        preceding = {id: [*map(readable, before)] for id, before in said.items()}
         alone = [m for m in found if attempts[m.id] >= ALONE_AFTER]
         groups = [[m for m in found if attempts[m.id] < ALONE_AFTER], *([m] for m in alone)]
         together, *single = await asyncio.to_thread(
@@ -348,8 +357,8 @@ class Understanding:
             before = await noted(store, ids)
             found = await self._reader.read(model, segment, before.by_rules(ids), config.instructions, tuple(tags))
             found = await without_ties(store, found, model, self._embedder)
-            change = Change(actor="read", cause=f"read by {found.reader}")
-            done = await store.write(lambda tx: apply_reading(tx, traces, found, before), change)
+            change, context = Change(actor="read", cause=f"read by {found.reader}"), segment.context
+            done = await store.write(lambda tx: apply_reading(tx, traces, found, before, context), change)
             run.read += done.records
             run.away = 0
         except StorageError:

@@ -54,6 +54,16 @@ class TestOneQuestion:
         assert "I live in Bergen." in prompt(llm)[0][1]
         assert traces(answer) == ["I live in Bergen.", "Where do I live?", "In Bergen.\n茶 🦀"]
 
+    def test_needs_neither_an_option_nor_quotes(self, memos: Memos, answer: Answer, llm: LlmServer) -> None:
+        assert memos("chat", "Where", "do", "I", "live?", "--no-keep").stdout == "Hello.\n"
+        assert prompt(llm)[-1] == ("user", "Where do I live?")
+        assert answer("chat", "hi", "--no-keep")["text"] == "Hello."
+        assert memos("chat", "-", "--no-keep", input="hey\n").stdout == "Hello.\n" and prompt(llm)[-1][1] == "hey"
+
+    @pytest.mark.parametrize("args", [("hi", "--once", "hi"), ("",), ("--once", " ")])
+    def test_that_is_two_or_none_is_refused(self, memos: Memos, llm: LlmServer, args: tuple[str, ...]) -> None:
+        assert "question" in memos("chat", *args, code=2).stderr and not llm.requests
+
     def test_can_come_from_standard_input(self, memos: Memos, llm: LlmServer) -> None:
         assert memos("chat", "--once", "-", input="Where\ndo I live?\n").stdout == "Hello.\n"
         assert prompt(llm)[-1] == ("user", "Where\ndo I live?")
@@ -66,7 +76,20 @@ class TestOneQuestion:
         assert told["model"] == "openai-compatible:stub" and len(told["added"]) == 2
 
     def test_options_reach_the_model(self, memos: Memos, answer: Answer, llm: LlmServer) -> None:
-        memos("chat", "--once", "hi", "--temperature", "0.5", "--max-tokens", "9", "--system", "A pirate.", "--no-keep", "-n", "0")
+        memos(
+            "chat",
+            "--once",
+            "hi",
+            "--temperature",
+            "0.5",
+            "--max-tokens",
+            "9",
+            "--system",
+            "A pirate.",
+            "--no-keep",
+            "-n",
+            "0",
+        )
         body = llm.requests[0].body
         assert (body["temperature"], body["max_tokens"]) == (0.5, 9)
         assert prompt(llm)[0][1].startswith("A pirate.") and "memos-context" not in prompt(llm)[0][1]
@@ -98,7 +121,11 @@ class TestAPipe:
         memos("add", "I live in Bergen.")
         typed = "/why\nWhere do I live?\n/why\n/remember My cat is Tom.\n/forget Bergen live\n/forget 1\n/new\nand now?\n/quit\nno\n"
         result = memos("chat", input=typed)
-        assert result.stdout.count("I live in Bergen.") >= 2 and "memos undo" in result.stderr and "remembered as" in result.stderr
+        assert (
+            result.stdout.count("I live in Bergen.") >= 2
+            and "memos undo" in result.stderr
+            and "remembered as" in result.stderr
+        )
         assert "nothing was asked yet" in result.stderr
         left = traces(answer)
         assert "My cat is Tom." in left and "and now?" in left and "no" not in left
@@ -127,7 +154,9 @@ class Terminal:
         self._main, child = pty.openpty()
         env = {**child_env(), **ENV, "MEMOS_LLM_URL": url, "TERM": "xterm", "COLUMNS": "100", "LINES": "40"}
         command = [sys.executable, "-m", "memos.cli", "--home", str(home), "--embedder", "none", "chat", *args]
-        self.process = subprocess.Popen(command, stdin=child, stdout=child, stderr=child, env=env, start_new_session=True, close_fds=True)
+        self.process = subprocess.Popen(
+            command, stdin=child, stdout=child, stderr=child, env=env, start_new_session=True, close_fds=True
+        )
         os.close(child)
 
     def see(self, what: str, seconds: float = 30.0) -> str:
@@ -140,7 +169,9 @@ class Terminal:
                     self.screen += os.read(self._main, 4096).decode("utf-8", "replace")
                 except OSError:
                     break
-            assert time.monotonic() < until, f"{what!r} never came: {self.screen[-500:]!r}"
+            if time.monotonic() > until:
+                self.process.kill()
+                raise AssertionError(f"{what!r} never came: {self.screen[-500:]!r}")
         before, _, self.screen = self.screen.partition(what)
         return before + what
 

@@ -73,4 +73,6 @@ def test_without_a_model_it_is_said_what_to_set(memos: Memos, answer: Answer) ->
     added = answer("add", "I live in Oslo.", "--user", "ann", "--reading", "fine")
     assert any("MEMOS_LLM" in notice for notice in added["notices"])
     assert "MEMOS_LLM" in memos("reread", "--all", "--user", "ann").stdout
+    later = memos("reread", "--everything", "--no-wait", "--user", "ann").stdout
+    assert "1 message to be read anew" in later and "`memos flush`" in later and "flush()" not in later
     memos("add", "x", "--reading", "slow", code=2)

@@ -49,6 +49,8 @@ def test_topics_are_found_shown_and_asked_for(memos: Memos, answer: Answer, home
 
 def test_retention_from_preview_to_log(memos: Memos, answer: Answer, filled: None) -> None:
     assert "nothing goes by itself" in memos("retention", "show").stdout
+    memos("retention", "set", "--kind", "trace", "--max-age-days", "365")
+    assert "0 memories went" in memos("retention", "apply").stdout  # nothing would go: nobody has to be asked
     options = ("--kind", "trace", "--keep-newest", "2")
     assert answer("retention", "set", *options) == answer("retention", "show")
     preview = memos("retention", "preview").stdout

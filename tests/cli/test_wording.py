@@ -25,6 +25,7 @@ def test_no_error_names_a_python_call(memos: Memos, answer: Answer, tmp_path: Pa
         ("list", "--cursor", "x"): "`memos list` printed",
         ("list", "--limit", "20000"): "--cursor",
         ("delete", "--yes"): "--session, --everything",
+        ("reread",): "ids, --session or --all",
         ("update", answer("add", "mine")["records"][0]["id"]): "--valid-from or --valid-to",
     }
     for args, says in runs.items():

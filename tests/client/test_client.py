@@ -28,7 +28,13 @@ NOT_OVER_HTTP = {
     "add_file", "find_ids", "graph", "health", "judge", "locate", "owner_of", "recover", "retire", "start", "usage",
     "chat_model",
 }  # fmt: skip
-NOT_SENT = {"search": {"recipe"}, "add": {"retry_key"}, "delete": {"if_version"}, "chat": {"found"}, "chat_stream": {"found"}}  # the client makes the key
+NOT_SENT = {
+    "search": {"recipe"},
+    "add": {"retry_key"},
+    "delete": {"if_version"},
+    "chat": {"found"},
+    "chat_stream": {"found"},
+}  # the client makes the key
 ONLY_HERE: dict[str, set[str]] = {}
 
 

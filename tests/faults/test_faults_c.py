@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import inspect
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from llm_models import ScriptedModel
 from memos import AsyncMemOS, MemOS
 from memos.errors import AccessDenied, InvalidFilter, InvalidInput, NotFound
 from memos.memory.ids import new_id
 
 SECRET = "FENNEL-31"
+PICTURE = (
+    base64.b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==")
+    + SECRET.encode()
+)
 OF_NOBODY = {
     "close",
     "start",
@@ -21,6 +29,8 @@ OF_NOBODY = {
     "judge",
     "owner_of",
     "locate",
+    "chat_model",
+    "chat_models",
 }  # they act for no user, and show no memory
 VERBS = sorted(
     n
@@ -30,18 +40,32 @@ VERBS = sorted(
 
 
 @pytest.fixture
+def memos(home: Path) -> Iterator[MemOS]:
+    """One that has a language model, which tells everything it is shown."""
+    parrot = ScriptedModel(lambda request: "\n".join(m.content for m in request.messages if isinstance(m.content, str)))
+    with MemOS(home, embedder="none", background=False, llm=parrot, reading="fast") as made:
+        yield made
+
+
+@pytest.fixture
 def alpha(memos: MemOS) -> dict[str, Any]:
     """What alpha keeps, as the arguments with which somebody else might ask for it."""
     (id,) = memos.add(f"The code of the safe is {SECRET}. I live in Rome.", user="alpha", wait=True).ids
     fact = memos.list(kinds=["fact"], user="alpha").items[0].id
-    return {"id": id, "memory_id": fact, "ids": [id, fact], "cube": "alpha", "name": "alpha", "cubes": ["alpha"]}
+    seen = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{base64.b64encode(PICTURE).decode()}"}}
+    memos.add({"role": "user", "content": [{"type": "text", "text": "Look."}, seen]}, user="alpha")
+    ref = f"sha256:{hashlib.sha256(PICTURE).hexdigest()}"
+    assert SECRET in repr(memos.image(ref, user="alpha"))
+    return {
+        "id": id, "memory_id": fact, "ids": [id, fact], "cube": "alpha", "name": "alpha", "cubes": ["alpha"], "ref": ref,
+    }  # fmt: skip
 
 
 def arguments(verb: str, alpha: dict[str, Any], folder: Path) -> dict[str, Any]:
     """Everything a verb needs, filled with what is alpha's. A verb with a new kind of parameter must be taught here."""
     known = {**alpha, "messages": "hello from beta to alpha", "query": "code of the safe", "path": folder / "x.zip",
              "with_user": "beta", "text": "changed by beta", "data": b"a file of beta's", "record": "r1",
-             "entity": alpha["memory_id"], "keep": alpha["memory_id"], "other": alpha["id"]}  # fmt: skip
+             "entity": alpha["memory_id"], "keep": alpha["memory_id"], "other": alpha["id"], "rules": [{"max_age_days": 1}]}  # fmt: skip
     needed = inspect.signature(getattr(AsyncMemOS, verb)).parameters
     missing = [n for n, p in needed.items() if n != "self" and p.default is p.empty and n not in known]
     assert not missing, f"{verb} needs {missing}: teach this test what of alpha's to ask for"

@@ -14,7 +14,7 @@ from memos.models.http import JsonClient
 from memos.models.ollama import OllamaEmbeddings
 from memos.models.openai import OpenAIEmbeddings
 from memos.models.remote import Prefixes, RemoteEmbedder
-from memos.models.resilience import CircuitBreaker, CircuitState, Guard, RetryPolicy, retry_after_seconds
+from memos.models.resilience import CircuitBreaker, CircuitState, Failure, Guard, RetryPolicy, retry_after_seconds
 from memos.models.windows import Limits
 
 QUICK = RetryPolicy(attempts=3, timeout=2, budget=5, base=0.01, longest=0.02)
@@ -188,6 +188,39 @@ def test_a_refusal_says_why_at_once_and_never_shows_the_key(server, reply, statu
     assert len(server.requests) == 1
     assert KEY not in str(caught.value) + repr(JsonClient(server.url, api_key=KEY))
     assert embedder.circuit is CircuitState.CLOSED
+
+
+@pytest.mark.parametrize("status", [400, 401, 500])
+def test_what_a_server_repeats_of_a_key_or_a_password_is_not_told(server, reply, status):
+    url = server.url.replace("http://", "http://ada:s3cr%3Ft-pass@")
+    said = f"not with Basic YWRhOnMzY3I/dC1wYXNz, {KEY}, s3cr?t-pass, ada:s3cr%3Ft-pass"
+    server.script = [reply(status, {"error": said})]
+    client = JsonClient(f"{url}/v1", headers={"X-Token": KEY})
+
+    async def main():
+        with pytest.raises(Failure) as caught:
+            await client.post("/embeddings", {"input": ["one"]})
+        await client.aclose()
+        return str(caught.value)
+
+    said = asyncio.run(main())
+    assert server.requests[0].headers["Authorization"] == "Basic YWRhOnMzY3I/dC1wYXNz"
+    assert said.count("***") >= 4
+    assert not any(secret in said for secret in (KEY, "s3cr", "YWRh"))
+
+
+def test_a_key_beside_a_password_is_refused_for_only_one_could_be_sent():
+    with pytest.raises(InvalidInput, match="give one of them") as caught:
+        JsonClient("http://ada:s3cret@127.0.0.1/v1", api_key=KEY)
+    assert not any(secret in str(caught.value) for secret in (KEY, "s3cret"))
+    JsonClient("http://ada:s3cret@127.0.0.1/v1", api_key=KEY, key_header="api-key")
+
+
+@pytest.mark.parametrize("key", ["sk-very\nsecret", "sk-very-secr\u00e9t"])
+def test_a_key_that_cannot_be_sent_is_refused_and_not_shown(key):
+    with pytest.raises(InvalidInput, match="cannot stand in a header") as caught:
+        JsonClient("http://127.0.0.1/v1", api_key=key)
+    assert "very" not in str(caught.value)
 
 
 def test_no_server_says_how_to_start_it(closed_port):

@@ -86,7 +86,7 @@ class Arriving:
 
     def spans(self) -> dict[str, tuple[float | None, float | None]]:
         """From which day to which each value held (None: open)."""
-        return {str(m.body["value"]): (_days(m.valid_from), _days(m.valid_to)) for m in self.facts(*WAS_TRUE)}
+        return {str(m.body["value"]): (self.days(m.valid_from), self.days(m.valid_to)) for m in self.facts(*WAS_TRUE)}
 
     def supersedes(self) -> set[tuple[str, str]]:
         """(newer, older) by value, of the edges that stand between facts."""
@@ -102,6 +102,11 @@ class Arriving:
 
         return self.cube.write_soon(read).result()
 
+    def history(self, id: str) -> list[str]:
+        """What was done to a memory, in order."""
+        return [version.op for version in asyncio.run(self.cube.history(id))]
 
-def _days(at: datetime | None) -> float | None:
-    return None if at is None else (at - START).total_seconds() / 86_400
+    @staticmethod
+    def days(at: datetime | None) -> float | None:
+        """The number of the day of a time."""
+        return None if at is None else (at - START).total_seconds() / 86_400

@@ -112,9 +112,9 @@ class Life:
                     edges = {number[e.dst] for e in tx.edges(m.id, "out", (EdgeType.DERIVED_FROM,))}
                     assert {number[s.memory_id or ""] for s in m.sources} == edges or m.status == "retracted"
                     if m.status != "retracted":
-                        facts |= {(m.text, n, m.body["reader"]) for n in edges}  # in how many runs is another question
+                        assert m.valid_from is not None
+                        facts.add((m.text, m.valid_from, m.valid_to, frozenset(edges), m.body["reader"]))
                         if slot == "home":
-                            assert m.valid_from is not None
                             until = 60 if m.valid_to is None else (m.valid_to - START).days
                             days |= dict.fromkeys(range((m.valid_from - START).days, until), m.text)
             graph: set[object] = set()

@@ -5,7 +5,9 @@ R043 (a turn whose reader left is kept), R081 (characters are never cut), R064 (
 
 from __future__ import annotations
 
+import contextlib
 import json
+import signal
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,10 +17,11 @@ import httpx2
 import pytest
 from serving import Live, Starter
 
-from llm_server import Answer, LlmServer, bytewise, cut, failing
+from llm_server import Answer, LlmServer, busy, bytewise, cut, failing
 from memos.client import AsyncClient, Client
+from memos.errors import ModelBusy
 
-BYTES = "你好世界🦀 {\"city\":\"杭州\"}"
+BYTES = '你好世界🦀 {"city":"杭州"}'
 STREAMS = {
     "/v1/chat": {"user": "u", "stream": True},
     "/product/chat/stream": {"user_id": "u"},
@@ -68,7 +71,9 @@ def kept(live: Live, user: str, least: int) -> list[tuple[str, str, str | None]]
     until = time.monotonic() + 15
     while True:
         with live.client() as client:
-            items = client.post("/v1/memories/list", json={"user": user, "kinds": ["trace"], "order": "oldest"}).json()["items"]
+            items = client.post("/v1/memories/list", json={"user": user, "kinds": ["trace"], "order": "oldest"}).json()[
+                "items"
+            ]
         if len(items) >= least or time.monotonic() > until:
             return [(item["role"], item["text"], item["info"].get("incomplete")) for item in items]
         time.sleep(0.05)
@@ -78,7 +83,10 @@ def kept(live: Live, user: str, least: int) -> list[tuple[str, str, str | None]]
 def test_who_leaves_after_one_chunk_is_remembered(chatting: Live, llm: LlmServer, path: str) -> None:
     llm.say(Answer("Your boat is called Wren. " * 40, pause=0.02))
     user = f"leaver {path}"
-    with chatting.client() as client, client.stream("POST", path, json=asked(path, "Remember my boat is Wren", user)) as answer:
+    with (
+        chatting.client() as client,
+        client.stream("POST", path, json=asked(path, "Remember my boat is Wren", user)) as answer,
+    ):
         for line in answer.iter_lines():
             if '"text"' in line and "Your" in line:
                 break
@@ -137,6 +145,21 @@ def test_a_model_that_refuses_keeps_the_question(chatting: Live, llm: LlmServer)
     assert kept(chatting, "refused", 1) == [("user", "Remember my boat is Wren", None)]
 
 
+@pytest.mark.parametrize("path", ["/v1/chat", "/product/chat/complete", "/api/openmem/v1/chat"])
+def test_a_busy_model_says_for_how_long(chatting: Live, llm: LlmServer, path: str) -> None:
+    llm.say(busy(3600))
+    with chatting.client() as client:
+        answer = client.post(path, json={"user" if path == "/v1/chat" else "user_id": "busy", "query": "hi"})
+    assert (answer.status_code, answer.headers.get("Retry-After")) == (503, "3600")
+
+
+def test_a_busy_model_says_it_to_the_client_too(chatting: Live, llm: LlmServer) -> None:
+    llm.say(busy(1800))
+    with Client(chatting.url, user="busy") as client, pytest.raises(ModelBusy) as caught:
+        client.chat("hi")
+    assert caught.value.retry_after == 1800
+
+
 def test_sampling_reaches_the_provider(chatting: Live, llm: LlmServer) -> None:
     with chatting.client() as client:
         for path in ("/product/chat/complete", "/product/chat/stream"):
@@ -186,6 +209,44 @@ def test_a_server_that_stops_in_the_middle_keeps_the_turn(serve: Starter, llm: L
         assert live.stop() == 0
     again = serve(home=tmp_path / "stopping", **of(llm))
     assert kept(again, "stopped", 1)[0][:2] == ("user", "Remember my boat is Wren")
+
+
+def test_a_server_that_stops_tells_every_reader_that_the_answer_is_not_whole(
+    serve: Starter, llm: LlmServer, tmp_path: Path
+) -> None:
+    """Most of these streams just end after their last word: a half answer could be taken for a whole one."""
+    live = serve(home=tmp_path / "telling", **of(llm))
+    llm.otherwise = Answer("Your boat is called Wren. " * 400, pause=0.05)
+    try:
+        with live.client() as client, contextlib.ExitStack() as open_streams:
+            lines: dict[str, Iterator[str]] = {}
+            for path in STREAMS:
+                body = asked(path, "Remember my boat is Wren", f"told {path}")
+                answer = open_streams.enter_context(client.stream("POST", path, json=body))
+                lines[path] = (line for line in answer.iter_lines() if line.startswith("data: "))
+                next(line for line in lines[path] if '"text"' in line and '"type"' in line)
+            live.process.send_signal(signal.SIGTERM)
+            last = {path: json.loads(list(rest)[-1].removeprefix("data: ")) for path, rest in lines.items()}
+        assert live.stop() == 0
+    finally:
+        llm.otherwise = "Hello."
+    assert {path: event["type"] for path, event in last.items()} == dict.fromkeys(STREAMS, "error")
+    assert all("stopping" in str(event) for event in last.values())
+
+
+@pytest.mark.parametrize("path", ["/v1/chat", "/product/chat/stream", "/api/openmem/v1/chat"])
+def test_a_prompt_of_the_callers_has_a_limit_too(chatting: Live, llm: LlmServer, path: str) -> None:
+    before = len(llm.requests)
+    with chatting.client() as client:
+        answer = client.post(path, json=asked(path, "hi", "long") | {"system_prompt": "a" * 200_001})
+    assert answer.status_code == 400 and "system_prompt has 200,001 characters" in answer.text
+    assert len(llm.requests) == before
+
+
+def test_what_is_wrong_in_a_history_is_said_by_its_name(chatting: Live) -> None:
+    with chatting.client() as client:
+        answer = client.post("/v1/chat", json={"user": "h", "query": "hi", "history": ["hello", 1]})
+    assert answer.status_code == 400 and "history[1]" in answer.text
 
 
 def test_a_page_of_another_site_may_not_read_it(chatting: Live) -> None:

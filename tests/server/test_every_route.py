@@ -7,6 +7,7 @@ says what the caller must be to succeed, and how to ask for what is alice's. Eve
 from __future__ import annotations
 
 import base64
+import hashlib
 import json
 import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -26,6 +27,7 @@ from memos.server.options import ServerOptions
 from memos.storage.tasks import TaskQuery
 
 SECRET = "xq7-private"
+PICTURE = SECRET.encode()  # of no kind that is known: nobody looks into an image
 KB_FILE = f"{SECRET} The recipe of the house sauce is seven parts vinegar."
 
 # What a caller must be. `public`: anybody. `key`: anybody with a key, for what is everybody's. `own`: anybody with a key, for her
@@ -118,6 +120,9 @@ SAMPLES: dict[tuple[str, str], Sample] = {
     ("POST", "/v1/memories"): asked("write", lambda c: c.user | {"cube": c.cube, "messages": said(c)}),
     ("POST", "/v1/files"): Sample(
         "write", params=lambda c: c.user | {"cube": c.cube, "name": "a.txt"}, body=lambda c: said(c)[0]["content"].encode(), writes=True,
+    ),
+    ("GET", "/v1/images/{sha256}"): Sample(
+        "read", params=lambda c: c.user | {"cube": c.cube}, path=lambda c: {"sha256": hashlib.sha256(PICTURE).hexdigest()}, shows=True
     ),
     ("GET", "/v1/memories"): Sample("read", params=lambda c: c.user | {"cube": c.cube}, shows=True),
     ("POST", "/v1/feedback"): asked(
@@ -316,6 +321,10 @@ class World:
             await self.memos.share(case.cube, user, level, user="alice")
         where = {"user": "alice", "cube": case.cube}
         await self.memos.add(f"{SECRET} One more thing {n}.", **where, wait=True)
+        picture = f"data:image/png;base64,{base64.b64encode(PICTURE).decode()}"
+        await self.memos.add(
+            {"role": "user", "content": [{"type": "image_url", "image_url": {"url": picture}}]}, **where
+        )
         added = await self.memos.add(
             [f"{SECRET} My dentist is Dr. Weber, room {n}."],
             **where,

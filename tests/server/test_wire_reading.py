@@ -134,3 +134,32 @@ async def test_the_native_api_reads_finely_rereads_and_configures(app_client: Cl
     assert again.status_code == 200 and "Only kilns." in model.prompts[-1]
     refused = await app_client.post("/v1/memories/reread", json={"user": "ann"})
     assert refused.status_code in (400, 422)
+
+
+def a_file(text: str = f"{TEXT} Bring gloves.") -> dict[str, Any]:
+    return {"type": "file", "file": {"filename": "kiln.txt", "file_data": text}}
+
+
+async def test_a_file_in_an_add_is_read_too(app_client: Client, model: ScriptedModel) -> None:
+    sync = await product(app_client, messages=[a_file()], async_mode="sync")
+    assert TEXT in said(sync)
+    quick = await product(app_client, messages=[a_file(f"{TEXT} Wear an apron.")], async_mode="sync", mode="fast")
+    assert len(said(quick)) == 1
+    calls = model.calls
+    later = await product(app_client, messages=[a_file(f"{TEXT} Wash your hands.")], task_id="f1")
+    assert (later["task_id"], model.calls) == ("f1", calls)
+    await idle(app_client)
+    assert await state(app_client, "f1") == "completed"
+    assert model.calls == calls + 1
+
+
+async def test_a_file_is_read_where_it_is_asked_for(app_client: Client, model: ScriptedModel) -> None:
+    binary = {"Content-Type": "application/octet-stream"}
+    for reading, calls in (("fast", 0), ("fine", 1)):
+        params = {"user": "ann", "name": f"{reading}.txt", "reading": reading, "wait": True}
+        answer = await app_client.post("/v1/files", params=params, content=TEXT.encode(), headers=binary)
+        assert answer.status_code == 200, answer.text
+        assert (answer.json()["pending"], model.calls) == (False, calls)
+    assert TEXT in await facts(app_client)
+    wrong = await app_client.post("/v1/files", params={"name": "a.txt", "reading": "x"}, content=b"x", headers=binary)
+    assert wrong.status_code == 422

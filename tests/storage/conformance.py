@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from conformance_images import Images
 from conformance_purge import Purges
 from conformance_reads import Reads
 from conformance_search import Searches
@@ -21,7 +22,7 @@ from memos.errors import InvalidInput, NotFound
 __all__ = ["CubeStoreConformance", "RegistryConformance"]
 
 
-class CubeStoreConformance(Writes, Reads, Searches, Purges):
+class CubeStoreConformance(Writes, Reads, Searches, Purges, Images):
     """Everything `CubeStore` promises."""
 
 

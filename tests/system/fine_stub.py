@@ -30,6 +30,7 @@ class Answer(pydantic.BaseModel):
 @dataclass(frozen=True)
 class Run:
     traces: tuple[Memory, ...]
+    context: tuple[Memory, ...] = ()
 
 
 class StubReader:

@@ -60,16 +60,23 @@ def text(events: list[ChatEvent]) -> str:
 async def test_the_model_sees_what_is_remembered_and_the_turn_is_kept(make: Make) -> None:
     model = ScriptedModel("In Bergen.")
     m = make(model)
-    await m.add({"role": "user", "name": "Ada", "content": "I live in Bergen.", "chat_time": "2026-01-10 09:00"}, user="ada")
+    await m.add(
+        {"role": "user", "name": "Ada", "content": "I live in Bergen.", "chat_time": "2026-01-10 09:00"}, user="ada"
+    )
     answer = await m.chat("Where do I live?", user="ada", session="s1")
     assert str(answer) == answer.text == "In Bergen." and answer.model == "scripted:model" and answer.finish == "stop"
-    assert [hit.memory.text for hit in answer.references] == ["I live in Bergen."] and answer.recall is SearchStatus.FOUND
+    assert [hit.memory.text for hit in answer.references] == [
+        "I live in Bergen."
+    ] and answer.recall is SearchStatus.FOUND
     assert answer.usage.input_tokens > 0 and not answer.usage.estimated
     system, question = model.requests[0].messages
     assert (system.role, question.role, question.content) == ("system", "user", "Where do I live?")
     assert "2026-01-10 09:00 Ada: I live in Bergen." in system.content
     kept = [await m.get(id, user="ada") for id in answer.added]
-    assert [(k.role, k.text, k.session) for k in kept] == [("user", "Where do I live?", "s1"), ("assistant", "In Bergen.", "s1")]
+    assert [(k.role, k.text, k.session) for k in kept] == [
+        ("user", "Where do I live?", "s1"),
+        ("assistant", "In Bergen.", "s1"),
+    ]
 
 
 async def test_the_events_come_in_order_and_the_last_is_the_end(make: Make) -> None:
@@ -146,7 +153,9 @@ class TestALeaver:
         assert ("user", "Remember my boat is Wren") in await said(make())
 
     def test_in_the_synchronous_face(self, tmp_path: Path) -> None:
-        with MemOS(tmp_path / "home", embedder="none", llm=ScriptedModel("Wren it is, yes.", seconds=0.005), reading="fast") as m:
+        with MemOS(
+            tmp_path / "home", embedder="none", llm=ScriptedModel("Wren it is, yes.", seconds=0.005), reading="fast"
+        ) as m:
             assert m.chat("hello").text.startswith("Wren")
             for event in m.chat_stream("Remember my boat is Wren"):
                 if event.type == "text":
@@ -168,7 +177,10 @@ class TestAModelThatFails:
         end = events[-1]
         assert end.type == "end" and end.finish is None and end.usage.estimated and end.usage.output_tokens > 0
         kept = (await m.list(kinds=[Kind.TRACE], newest_first=False)).items
-        assert [(k.text, k.info.get("incomplete")) for k in kept] == [("Remember my boat is Wren", None), (text(events), "failed")]
+        assert [(k.text, k.info.get("incomplete")) for k in kept] == [
+            ("Remember my boat is Wren", None),
+            (text(events), "failed"),
+        ]
 
     async def test_before_its_first_word_leaves_the_question(self, make: Make) -> None:
         m = make(ScriptedModel(ModelUnavailable("refused")))
@@ -189,6 +201,17 @@ class TestAModelThatFails:
         answer = await m.chat("What is my boat?")
         assert answer.finish == "length"
         assert (await m.get(answer.added[1])).info["incomplete"] == "length"
+
+    async def test_of_an_answer_without_an_end_the_beginning_is_kept(
+        self, make: Make, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("memos.system.chat_turn.KEPT", 1_000)
+        m = make(ScriptedModel("on and on " * 500))
+        answer = await m.chat("Where does the path lead?")
+        assert len(answer.text) == 5_000
+        kept = [await m.get(id) for id in answer.added[1:]]
+        assert sum(len(memory.text) for memory in kept) <= 1_000
+        assert kept[0].info["incomplete"] == "length"
 
     async def test_an_empty_answer_leaves_the_question_alone(self, make: Make) -> None:
         m = make(ScriptedModel(""))
@@ -383,7 +406,9 @@ async def test_citations_are_whole_and_not_stored(make: Make) -> None:
 
 class TestSuggestions:
     async def test_are_a_models_where_there_is_one(self, make: Make) -> None:
-        model = ScriptedModel({"questions": ["Where do I live?", " Where do I live?", "", "What do I eat?", "Who am I?", "More?"]})
+        model = ScriptedModel(
+            {"questions": ["Where do I live?", " Where do I live?", "", "What do I eat?", "Who am I?", "More?"]}
+        )
         m = make(model)
         await m.add("I live in Bergen.", wait=True)
         assert await m.suggest() == ("Where do I live?", "What do I eat?", "Who am I?")

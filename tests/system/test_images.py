@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
+import contextlib
 import hashlib
 import json
 import os
@@ -10,6 +12,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +20,14 @@ import pytest
 
 from llm_models import ScriptedModel
 from llm_server import LlmServer, Request, busy, garbage
-from memos import AsyncMemOS, MemOS, seeing
-from memos.errors import AccessDenied, ArchiveError, InvalidInput, ModelError, ModelUnavailable, NotFound
+from memos import AsyncMemOS, MemOS
+from memos.errors import ArchiveError, InvalidInput, ModelError, ModelUnavailable, NotFound
+from memos.memory.message import Message, Part, PartType
 from memos.memory.model import Kind, Memory
 from memos.models.llm.port import ChatRequest
 from memos.scheduler import worker as workers
 from memos.scheduler.kinds import DESCRIBE
+from memos.seeing import NotSeen
 from memos.storage.tasks import TaskQuery, TaskState
 
 PIXEL = base64.b64decode(
@@ -147,10 +152,11 @@ async def test_what_is_too_large_or_not_wanted_keeps_its_reference_only(tmp_path
 
 async def test_who_may_not_read_the_cube_gets_no_image(plain: AsyncMemOS) -> None:
     await plain.add(message(url(png())), user="ann")
-    with pytest.raises(AccessDenied):
-        await plain.image(ref(png()), user="bob", cube="ann")
-    with pytest.raises(NotFound):
-        await plain.image(ref(png()), user="bob")
+    for cube in ("ann", None):
+        with pytest.raises(NotFound):
+            await plain.image(ref(png()), user="bob", cube=cube)
+    await plain.share("ann", "bob", "read", user="ann")
+    assert (await plain.image(ref(png()), user="bob", cube="ann")).data == png()
     for wrong in ("", "sha256:12", "../../etc/passwd", 7, None):
         with pytest.raises(InvalidInput):
             await plain.image(wrong, user="ann")  # type: ignore[arg-type]
@@ -228,8 +234,9 @@ async def test_a_model_describes_each_image_and_search_finds_it(tmp_path: Path, 
         assert {f.body["image"] for f in found} == {ref(png(b"1"))[7:], ref(png(b"2"))[7:]}
         assert {f.sources[0].memory_id for f in found} == {added.ids[0]}
         assert "eyes" in found[0].body["reader"]
-        hit = (await m.search("whiteboard with the roadmap")).hits[0].memory
-        assert "Launch 14 March" in hit.text
+        result = await m.search("whiteboard with the roadmap")
+        assert result.hits[0].memory.id == added.ids[0]
+        assert "Launch 14 March" in result.context
         assert "Project Heron" in [e.text for e in (await m.list(kinds=["entity"])).items]
         assert not (await m.stats()).store.pending.get(DESCRIBE)
         assert (await m.profile()).items == ()  # nobody said it of herself
@@ -326,9 +333,8 @@ async def test_a_model_that_cannot_see_holds_up_no_words_and_rests_at_last(tmp_p
         added = await m.add(message(url(png()), text="The Heron plan is ready."))
         assert await m.tasks.wait(TaskQuery(), timeout=20)
         assert "Heron" in [e.text for e in (await m.list(kinds=["entity"])).items]
-        (task,) = (await m.tasks.find(TaskQuery(kinds=[DESCRIBE]))).items
-        assert task.state is TaskState.FAILED
-        assert "takes no images" in (task.error or "")
+        failed = (await m.tasks.find(TaskQuery(kinds=[DESCRIBE], states=[TaskState.FAILED]))).items
+        assert any("takes no images" in (task.error or "") for task in failed)
         assert (await m.stats()).store.pending == {DESCRIBE: 1}
         assert (await m.image((await m.get(added.ids[0])).body["media"][0]["uri"])).data == png()
 
@@ -346,10 +352,8 @@ async def test_an_answer_that_is_none_is_tried_again(tmp_path: Path, server: Llm
 
 
 async def _flushed(m: AsyncMemOS) -> None:
-    try:
+    with contextlib.suppress(NotSeen):
         await m.flush()
-    except ModelError as e:
-        assert "not described" in str(e)
 
 
 async def test_one_record_of_several_images_keeps_what_succeeded(tmp_path: Path) -> None:
@@ -381,22 +385,21 @@ async def test_a_crash_between_the_add_and_the_description_loses_nothing(tmp_pat
 import asyncio, os, signal
 from memos import AsyncMemOS
 async def main():
-    m = AsyncMemOS({str(tmp_path)!r}, embedder="none", llm_vision="openai-compatible:eyes", llm_vision_url={server.url!r})
+    m = AsyncMemOS({str(tmp_path)!r}, embedder="none", background=False, llm_vision="openai-compatible:eyes", llm_vision_url={server.url!r})
     await m.add({message(url(png()))!r})
     os.kill(os.getpid(), signal.SIGKILL)
 asyncio.run(main())
 """
-    server.say(*[busy(30)] * 2)
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
     ended = subprocess.run([sys.executable, "-c", code], env=env, timeout=60, check=False)
     assert ended.returncode == -signal.SIGKILL
-    server.answers.clear()
+    assert server.requests == []
     async with eyes(tmp_path, server, background=True) as m:
         assert (await m.image(ref(png()))).data == png()
         for _ in range(200):
             if await described(m):
                 break
-            await seeing.asyncio.sleep(0.05)
+            await asyncio.sleep(0.05)
         assert len(await described(m)) == 1
 
 
@@ -409,3 +412,10 @@ async def test_what_an_image_says_is_no_command(tmp_path: Path, server: LlmServe
         assert len(found.text) < 3_100
         assert [e.text for e in (await m.list(kinds=["entity"])).items] == ["Ada"]
         assert found.kind is Kind.FACT
+
+
+async def test_the_bytes_of_a_message_object_have_the_name_that_is_theirs(plain: AsyncMemOS) -> None:
+    part = Part(PartType.IMAGE, uri=f"sha256:{'0' * 64}", data=png())
+    added = await plain.add(Message("user", "Look.", datetime(2026, 1, 2, tzinfo=UTC), parts=(part,)))
+    assert (await plain.get(added.ids[0])).body["media"][0]["uri"] == ref(png())
+    assert (await plain.image(ref(png()))).data == png()

@@ -16,8 +16,14 @@ if TYPE_CHECKING:
 
 def chat(
     ctx: typer.Context,
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[QUESTION]...", help="Answer this one question; quotes are not needed.", show_default=False
+        ),
+    ] = None,
     once: Annotated[
-        str | None, typer.Option("--once", "-q", help="Answer this one question; `-` reads it from standard input.")
+        str | None, typer.Option("--once", "-q", help="The same, in one word; `-` reads it from standard input.")
     ] = None,
     session: Annotated[
         str | None, typer.Option("--session", "-s", help="Conversation to go on with (default: a new one).")
@@ -33,7 +39,7 @@ def chat(
     limit: Annotated[int, typer.Option("--limit", "-n", min=0, help="Memories looked at; 0: answer without.")] = 20,
     keep: Annotated[bool, typer.Option("--keep/--no-keep", help="Remember the conversation.")] = True,
 ) -> None:
-    """Talk with a chat model that remembers. In the conversation, /help lists what can be asked for.
+    """Talk with a chat model that remembers, or ask it one thing. In the conversation, /help lists what can be asked for.
 
     The model is set by MEMOS_LLM (or MEMOS_LLM_CHAT). In a pipe, each line is a question; with --json each answer is a line.
     """
@@ -49,7 +55,7 @@ def chat(
         "add": keep,
         **state.where,
     }
-    question = _question(once)
+    question = _question(words or [], once)
     with state.system(background=True) as system:
         name = system.chat_model(model)
         talk = Conversation(system, state, session, options)
@@ -62,8 +68,13 @@ def chat(
             talk.loop(_piped, strict=True)
 
 
-def _question(once: str | None) -> str | None:
-    """The question of `--once`."""
+def _question(words: list[str], once: str | None) -> str | None:
+    """The one question, where one is asked."""
+    if words and once is not None:
+        raise InvalidInput("ask one question: either as it is, or after --once")
+    once = " ".join(words) if words else once
+    if once is not None and not once.strip():
+        raise InvalidInput("the question is empty")
     if once != "-":
         return once
     text = sys.stdin.buffer.read().decode("utf-8", "replace").strip()

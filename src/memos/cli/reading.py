@@ -26,7 +26,7 @@ def reread(
         list[str] | None, typer.Argument(metavar="[ID]...", help="Ids of messages, or of what was derived from them.")
     ] = None,
     session: Annotated[str | None, typer.Option("--session", "-s", help="All of this conversation.")] = None,
-    everything: Annotated[bool, typer.Option("--all", help="All of the cube.")] = False,
+    everything: Annotated[bool, typer.Option("--all", "--everything", help="All of the cube.")] = False,
     wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Return when it is done.")] = True,
 ) -> None:
     """Have the language model read messages anew, say after another model was configured. What the former reading derived, and
@@ -34,6 +34,7 @@ def reread(
     """
     from memos.cli.lookup import whole_id
     from memos.cli.render import many
+    from memos.cli.wording import in_cli_words
 
     state = state_of(ctx)
     with state.system() as system:
@@ -41,7 +42,8 @@ def reread(
         done = system.reread(chosen, session=session, everything=everything, wait=wait, **state.where)
     said = f"{many(done.records, 'message')} {'to be read' if done.pending else 'read'} anew"
     task = f"  task: {done.task}" if done.task else ""
-    state.answer(done, print_all(*filter(None, (said, task, *(f"  note: {notice}" for notice in done.notices)))))
+    notes = (f"  note: {in_cli_words(notice)}" for notice in done.notices)
+    state.answer(done, print_all(*filter(None, (said, task, *notes))))
 
 
 def configure(

@@ -32,7 +32,7 @@ def usage(found: Sequence[LlmUse], sums: Sequence[LlmUse], by: Sequence[By]) -> 
     out.add_row(*("total" if n == 0 else "" for n in range(len(by))), *_numbers(whole), style="bold")
     notes: list[RenderableType] = []
     if whole.unpriced:
-        notes.append(Text(f"no price is known for {whole.unpriced:,} calls; MEMOS_LLM_PRICES says them", style="dim"))
+        notes.append(Text(f"no price is known for {whole.unpriced:,} calls; MEMOS_LLM_PRICES sets prices", style="dim"))
     if whole.estimated:
         notes.append(
             Text(f"the tokens of {whole.estimated:,} calls are estimated: their server told none", style="dim")

@@ -159,7 +159,8 @@ def apply(
     with state.system() as system:
         if not yes:
             plan = system.preview_retention(limit=1, **state.where)
-            confirm(f"Take {many(plan.total, 'memory')} away by {many(len(plan.rules), 'rule')}?", state)
+            if plan.total or despite_clock:  # where nothing would go, nobody needs to be asked
+                confirm(f"Take {many(plan.total, 'memory')} away by {many(len(plan.rules), 'rule')}?", state)
         run = system.apply_retention(despite_clock=despite_clock, **state.where)
     state.answer(run, print_all(render_upkeep.run(run)))
     if run.refused is not None:

@@ -9,6 +9,7 @@ import re
 _TABLE = tuple(
     (re.compile(pattern), meant)
     for pattern, meant in (
+        (r"no background work runs here, `flush` does it", "a server or worker does it, or `memos flush`"),
         (r"create it with create_cube\((['\"])(.+?)\1, user=(['\"])(.+?)\3\)", r"`memos cubes create \2 --user \4` makes it"),
         (r"its owner can share it( with share\(\)| so)", "its owner can share it with `memos cubes share`"),
         (r"name a cube, or create one", "name one with --cube, or make one with `memos cubes create`"),
@@ -19,6 +20,7 @@ _TABLE = tuple(
         (r"go on with cursor for more", "go on with --cursor for more"),
         (r"not one that list\(\) returned", "not one that `memos list` printed"),
         (r"by exactly one of ids, filter, session, everything=True", "by exactly one of IDs, --filter, --session, --everything"),
+        (r"read anew by exactly one of ids, session, everything=True", "say what to read anew: ids, --session or --all"),
         (
             r"give text, title, tags, info, importance, valid_from or",
             "give --text, --title, --tag, --info, --importance, --valid-from or",

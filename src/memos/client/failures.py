@@ -75,7 +75,8 @@ def refused(status: int, headers: Mapping[str, str], content: bytes, where: str,
     if issubclass(kind, Busy):
         return _noted(Failure(kind(message, 1.0 if wait is None else wait), harmless=True, wait=wait), request_id)
     passing = status in _GATEWAY or (status == 503 and (code is None or code in _PASSING or code.startswith("http_")))
-    return _noted(Failure(kind(message), passing=passing, wait=wait), request_id)
+    busy = issubclass(kind, errors.ModelBusy) and wait is not None
+    return _noted(Failure(kind(message, wait) if busy else kind(message), passing=passing, wait=wait), request_id)
 
 
 def _noted(failure: Failure, request_id: str | None) -> Failure:

@@ -1,17 +1,19 @@
 """POSTs JSON to a model server, whole or as a stream, and says in typed errors what went wrong. The HTTP library is loaded at
 the first call.
 
-Headers hold keys: they never appear in messages, and redirects are not followed.
+Headers hold keys: they never appear in messages, also when a server repeats them, and redirects are not followed.
 """
 
 from __future__ import annotations
 
 import asyncio
+import base64
 import contextlib
 import json
 import weakref
 from collections.abc import AsyncIterator, Iterator, Mapping
 from typing import TYPE_CHECKING
+from urllib.parse import unquote, urlsplit
 
 from memos.errors import InvalidInput, ModelBusy, ModelError, ModelTimeout, ModelUnavailable
 from memos.memory.url import without_password
@@ -23,6 +25,9 @@ if TYPE_CHECKING:
 _TRANSIENT = frozenset({408, 425, 429, 500, 502, 503, 504, 529})
 _BUSY = 429
 _EXCERPT = 200
+_MOST_BYTES = 256 << 20  # of an answer
+_MOST_ERROR = 1 << 20  # bytes of an error's text that are read
+_SHORTEST_SECRET = 6  # characters from which a secret is told from an ordinary word
 _NO_QUOTA = (
     "insufficient_quota",
     "insufficient balance",
@@ -64,6 +69,18 @@ class JsonClient:
         self.base_url = base_url.rstrip("/")
         self._shown = without_password(self.base_url)
         self._headers = dict(headers or {})
+        said = _credentials(self.base_url)
+        if api_key and not (api_key.isascii() and api_key.isprintable()):
+            raise InvalidInput(
+                f"the key for {self._shown} holds signs that cannot stand in a header; is it the whole key, and only that?"
+            )
+        if api_key and said and key_header == "Authorization":
+            raise InvalidInput(
+                f"the address {self._shown} has a password and there is a key, too: both are sent in the header "
+                "Authorization; give one of them"
+            )
+        secrets = (api_key or "", *(headers or {}).values(), *said)
+        self._secrets = tuple(secret for secret in secrets if len(secret) >= _SHORTEST_SECRET)
         if api_key:
             self._headers[key_header] = f"Bearer {api_key}" if key_header == "Authorization" else api_key
         self._hint = f"; {hint}" if hint else ""
@@ -74,22 +91,22 @@ class JsonClient:
     def __repr__(self) -> str:
         return f"JsonClient({self._shown!r})"
 
-    async def post(self, path: str, payload: Mapping[str, object]) -> object:
-        """Return the decoded answer to `payload` at `path`.
+    async def post(self, path: str, payload: Mapping[str, object], *, most: int = _MOST_BYTES) -> object:
+        """Return the decoded answer to `payload` at `path`, of `most` bytes at most.
 
         Raises:
             Failure: with a ModelUnavailable, ModelTimeout or ModelError inside.
         """
-        with self._told(path) as url:
-            response = await self._client().post(
-                self.base_url + path, content=json.dumps(payload).encode(), headers=self._headers
-            )
-        if response.status_code != 200:
-            raise self._refused(url, response)
+        content = bytearray()
+        async with self.streamed(path, payload) as chunks:
+            async for chunk in chunks:
+                content += chunk
+                if len(content) > most:
+                    raise Failure(ModelError(f"{self._url(path)} answered more than {most >> 20} MB"))
         try:
-            return json.loads(response.content)
+            return json.loads(self.without_secrets(content.decode()))
         except (ValueError, RecursionError) as error:
-            raise Failure(ModelError(f"{url} answered something that is not JSON")) from error
+            raise Failure(ModelError(f"{self._url(path)} answered something that is not JSON")) from error
 
     @contextlib.asynccontextmanager
     async def streamed(self, path: str, payload: Mapping[str, object]) -> AsyncIterator[AsyncIterator[bytes]]:
@@ -103,9 +120,15 @@ class JsonClient:
                 "POST", self.base_url + path, content=json.dumps(payload).encode(), headers=self._headers
             ) as response:
                 if response.status_code != 200:
-                    await response.aread()
-                    raise self._refused(url, response)
+                    raise self._refused(url, response, await _excerpt(response))
                 yield response.aiter_bytes()
+
+    def without_secrets(self, text: str) -> str:
+        """What a server said, without the keys that it repeats."""
+        for secret in self._secrets:
+            if secret in text:
+                text = text.replace(secret, "***")
+        return text
 
     async def aclose(self) -> None:
         """Close the connections of the running event loop."""
@@ -118,7 +141,7 @@ class JsonClient:
         """The URL as it may be shown; what the HTTP library raises becomes a Failure."""
         import httpx2
 
-        url = self._shown + path.partition("?")[0]
+        url = self._url(path)
         try:
             yield url
         except httpx2.TimeoutException as error:
@@ -132,6 +155,9 @@ class JsonClient:
                 dead=True,
             ) from error
 
+    def _url(self, path: str) -> str:
+        return self._shown + path.partition("?")[0]
+
     def _client(self) -> httpx2.AsyncClient:
         import httpx2
 
@@ -143,9 +169,10 @@ class JsonClient:
             self._clients[loop] = client
         return client
 
-    def _refused(self, url: str, response: httpx2.Response) -> Failure:
+    def _refused(self, url: str, response: httpx2.Response, text: str) -> Failure:
         status = response.status_code
-        message = _message(response)
+        text = self.without_secrets(text)
+        message = _message(text)
         said = f"{url} answered {status}: {message[:_EXCERPT]}"
         if status in (401, 403):
             return Failure(ModelUnavailable(f"{said}; check the API key"))
@@ -156,14 +183,13 @@ class JsonClient:
         wait = retry_after_seconds(response.headers.get("retry-after"))
         if status != _BUSY:
             return Failure(ModelUnavailable(said), retry=status in _TRANSIENT, dead=True, retry_after=wait)
-        if any(sign in response.text.lower() for sign in _NO_QUOTA):
+        if any(sign in text.lower() for sign in _NO_QUOTA):
             return Failure(ModelUnavailable(f"{said}; the account has no quota left"))
         return Failure(ModelBusy(said, 1.0 if wait is None else wait), retry=True, retry_after=wait)
 
 
-def _message(response: httpx2.Response) -> str:
+def _message(text: str) -> str:
     """The server's own message, without line breaks."""
-    text = response.text
     try:
         body = json.loads(text)
     except (ValueError, RecursionError):
@@ -172,3 +198,26 @@ def _message(response: httpx2.Response) -> str:
     if isinstance(error, dict):
         error = error.get("message", error)
     return " ".join(str(error or text)[: 20 * _EXCERPT].split()) or "no message"
+
+
+async def _excerpt(response: httpx2.Response) -> str:
+    """The beginning of an error's text: all of one that a server means."""
+    content = bytearray()
+    async for chunk in response.aiter_bytes():
+        content += chunk
+        if len(content) > _MOST_ERROR:
+            break
+    return content[:_MOST_ERROR].decode("utf-8", "replace")
+
+
+def _credentials(url: str) -> tuple[str, ...]:
+    """The password in a URL, as it stands there and in the forms in which it is sent; none where there is none."""
+    try:
+        who, at, _ = urlsplit(url).netloc.rpartition("@")
+    except ValueError:  # told when it is asked
+        return ()
+    user, _, password = who.partition(":")
+    if not at:
+        return ()
+    sent = base64.b64encode(f"{unquote(user)}:{unquote(password)}".encode()).decode()
+    return (who, sent, password, unquote(password))

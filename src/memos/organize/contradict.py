@@ -30,7 +30,11 @@ def contested(known: Memory, s: Statement, trace: Memory) -> bool:
     """Whether a statement of another value of the slot contradicts what is known instead of replacing it (or, when it was said
     earlier, of having been replaced by it).
     """
-    if known.status is not Status.ACTIVE or known.valid_to is not None or "corrects" in s.body:
+    if known.status is not Status.ACTIVE or known.valid_to is not None or s.body.get("corrects") == known.id:
+        return False
+    if strangers(known, trace):
+        return True
+    if "corrects" in s.body:
         return False
     if any(source.memory_id == trace.id for source in known.sources):
         return not _tells_change(s, trace, known)
@@ -45,6 +49,16 @@ def contested(known: Memory, s: Statement, trace: Memory) -> bool:
         return True
     own = _owns(s.slot, _voice(trace)) if later else any(_owns(s.slot, v) for v in _voices(known))
     return not own and (not later or not _tells_change(s, trace, known))
+
+
+def strangers(known: Memory, trace: Memory) -> bool:
+    """Whether a memory of "the user" is of another user of the cube than who speaks now: nothing that she says of herself is over
+    for him.
+    """
+    if known.owner is None or trace.owner is None or known.owner == trace.owner:
+        return False
+    subject = (known.slot or "").rpartition("|")[0]
+    return subject == "user" or subject.startswith(("user's ", "user的", "用户的"))
 
 
 def oppose(tx: WriteTx, rival: Memory, others: Sequence[Memory]) -> None:
@@ -62,7 +76,7 @@ def confirms(winner: Memory, others: Sequence[Memory], trace: Memory) -> bool:
     """Whether one more trace that says what `winner` says decides against the others. It does when it is as trusted, and no mere
     repetition: of another voice, of one that said the others, or of whom it is about.
     """
-    if winner.trust - trace.trust >= LESS_TRUSTED:
+    if winner.trust - trace.trust >= LESS_TRUSTED or any(strangers(m, trace) for m in (winner, *others)):
         return False
     if _other_voice(winner, trace) or trace.trust - winner.trust >= LESS_TRUSTED:
         return True

@@ -67,7 +67,7 @@ async def _certain(store: CubeStore, fact: Memory, correction: Correction, trace
     there twice.
     """
     told = await _sentences_of(store, fact)
-    if not _is_of(correction.about, " ".join([fact.text, *told.values()]), fact.body.get("subject"), trace):
+    if not _is_of(correction.about, " ".join([fact.text, *told.values()]), fact, trace):
         return None
     if "corrects" in fact.body:
         return certain(fact.text, correction)
@@ -153,9 +153,14 @@ def _of_me(memory: Memory, trace: Memory) -> bool:
     return _I.search(trace.text) is not None and memory.body.get("subject") == (trace.speaker or "user")
 
 
-def _is_of(about: str, text: str, subject: object, trace: Memory) -> bool:
-    """Whether a text may be of what the correction says it is about: "my sister lives in Bergen, not Oslo" is not of me."""
+def _is_of(about: str, text: str, memory: Memory, trace: Memory) -> bool:
+    """Whether a text may be of what the correction says it is about: "my sister lives in Bergen, not Oslo" is not of me, nor is
+    what another user of the cube said of himself.
+    """
     if about in ("I", "我"):
+        subject = memory.body.get("subject")
+        if memory.owner not in (None, trace.owner):
+            return subject is not None and subject == trace.speaker
         return subject == (trace.speaker or "user") or _WE.search(text) is not None
     return not about or about in text or bool(_terms(about) & _terms(text))
 
@@ -202,7 +207,7 @@ async def _of_record(
         return []
     spans = [(a, b) for a, b in sentences(record.text) if found(record.text[a:b], correction.old)]
     sure = [(a, b) for a, b in spans if certain(record.text[a:b], correction) is not None]
-    if len(spans) != 1 or sure != spans or not _is_of(correction.about, record.text, None, trace):
+    if len(spans) != 1 or sure != spans or not _is_of(correction.about, record.text, record, trace):
         return []
     by, slot = not_before(trace, record.valid_from), f"said|{record.id}|{spans[0][0]}"
     before = next((m for m in facts if m.slot == slot), None)

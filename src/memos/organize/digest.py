@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import structlog
 
 from memos.errors import MemosError, StorageError
+from memos.memory.forgotten import readable
 from memos.memory.model import Memory, Status
 from memos.memory.statement import Reading
 from memos.memory.time import plausible
@@ -26,7 +27,10 @@ log = structlog.get_logger(__name__)
 
 BATCH = 64
 
-_UNREADABLE = (MemosError, ValueError, LookupError, TypeError, AttributeError, AssertionError, RecursionError)
+_UNREADABLE = (
+    *(MemosError, ValueError, LookupError, TypeError, AttributeError, AssertionError),
+    *(RecursionError, ArithmeticError),  # a date that no calendar has is an OverflowError
+)
 
 Reader = Callable[[Memory, Sequence[Memory]], Reading]
 
@@ -53,7 +57,7 @@ async def digest(
     if not now:
         return Digested(0, 0, False)
     traces = {m.id: as_said(m) for m in await store.get([t.id for t in now], View(statuses=ANY_STATUS))}
-    before = await store.preceding([t.id for t in now], 2)
+    before = {id: [*map(readable, said)] for id, said in (await store.preceding([t.id for t in now], 2)).items()}
     found = [traces[mark.id] for mark in now if mark.id in traces]
     readings = await asyncio.to_thread(_read, reader, found, before)  # beside the event loop: searches go on meanwhile
     done = list(await asyncio.gather(*(_one(store, *read) for read in readings if not _corrects(read[1]))))
@@ -96,7 +100,10 @@ def _corrects(reading: Reading | str) -> bool:
 
 
 def as_said(trace: Memory) -> Memory:
-    """A message dated long after it arrived was said when it arrived: otherwise it would hold its slots for ever."""
+    """A record as it is to be read: without what is forgotten of it. A message dated long after it arrived was said when it
+    arrived: otherwise it would hold its slots for ever.
+    """
+    trace = readable(trace)
     if trace.valid_from is None or trace.recorded_at is None:
         return trace
     return replace(trace, valid_from=plausible(trace.valid_from, trace.recorded_at))
@@ -116,7 +123,7 @@ async def _one(store: CubeStore, trace: Memory, found: Reading | Corrected | str
             tx.fail(trace.id, DIGEST, given)
             return False
         current = tx.get(trace.id)
-        if current is None or current.text != trace.text or current.status is Status.RETRACTED:
+        if current is None or readable(current).text != trace.text or current.status is Status.RETRACTED:
             return True
         if tx.unmark(trace.id, DIGEST):
             outcome = Outcome()

@@ -66,9 +66,18 @@ def remove_alias(tx: WriteTx, id: str, name: str) -> Entity:
     left = tuple(a for a in aliases_of(entity) if a.casefold() != name.casefold())
     if len(left) == len(aliases_of(entity)):
         raise NotFound(f"{name!r} is no alias of entity {entity.id}")
-    if name.casefold() in {str(n).casefold() for n in entity.body.get("parts", {}).values()}:
+    if name.casefold() in _names_of_parts(tx, entity):
         raise Conflict(f"{name!r} is an entity that was merged into {entity.id}; unmerge it instead")
     return Entity.of(tx.put(_listing(entity, left), "alias"))
+
+
+def _names_of_parts(tx: WriteTx, entity: Memory) -> set[str]:
+    """The names of all that was merged into an entity, and into that before."""
+    names: set[str] = set()
+    for id, name in entity.body.get("parts", {}).items():
+        part = tx.get(str(id))
+        names |= {str(name).casefold()} | (_names_of_parts(tx, part) if part is not None else set())
+    return names
 
 
 def merge_entities(tx: WriteTx, keep: str, other: str) -> Merged:

@@ -15,7 +15,7 @@ from memos.memory.feedback import FeedbackDone, FeedbackIntent, FeedbackReading,
 from memos.memory.filter import Compare, Field, Op
 from memos.memory.model import Edge, EdgeType, Kind, Layer, Memory, Status
 from memos.memory.statement import Ending, Mention, Reading, Statement
-from memos.organize.contradict import resolve
+from memos.organize.contradict import resolve, strangers
 from memos.organize.correct import corrected, not_before
 from memos.organize.forget import retract
 from memos.organize.reconcile import Outcome, mention, reconcile
@@ -43,6 +43,7 @@ class Step:
     brings: tuple[tuple[Memory, Statement], ...] = ()
     confirms: tuple[Memory, ...] = ()
     forgets: tuple[Memory, ...] = ()
+    passages: tuple[Memory, ...] = ()  # records that stay, with a note of what is forgotten of them
     renames: Renaming | None = None
 
     @property
@@ -104,13 +105,15 @@ async def _step(
     at = (intent.operation, intent.start, intent.end)
     if intent.topic is not None:
         found = await forgettable(store, trace, intent.topic, me, named)
-        if found.kept:
-            say = "1 message says" if found.kept == 1 else f"{found.kept} messages say"
+        if found.mixed:
+            say = "1 message says" if len(found.mixed) == 1 else f"{len(found.mixed)} messages say"
             notes.append(f"{say} it among other things and stays; give its id to have all of it forgotten")
-        return (Step(*at, forgets=found.memories) if found.memories else None), found.why, found.candidates
+        step = Step(*at, forgets=found.memories, passages=found.mixed) if found.memories else None
+        return step, found.why, found.candidates
     if intent.operation is Operation.FORGET:
         there = await with_evidence(store, intent.ids)
-        return (Step(*at, forgets=there) if there else None), "what is to be forgotten is not there", ()
+        step = Step(*at, forgets=there.memories, passages=there.mixed) if there.memories else None
+        return step, "what is to be forgotten is not there", ()
     if intent.operation is Operation.REPLACE:
         name = await renaming(store, trace, intent.old, intent.new)
         return (Step(*at, renames=name) if name is not None else None), f"no memory holds {intent.old!r:.60}", ()
@@ -147,7 +150,8 @@ async def _in_place(store: CubeStore, trace: Memory, intent: FeedbackIntent) -> 
         by = trace
         if intent.refused and not statement.ended:
             where = Compare(Field("slot"), Op.EQ, statement.slot)
-            others = [m for m in await current(store, where) if m.body.get("key") != statement.key]
+            known = [m for m in await current(store, where) if not strangers(m, trace)]
+            others = [m for m in known if m.body.get("key") != statement.key]
             wrong = others if statement.single else [m for m in others if _only_named_otherwise(m, statement)]
             if len(wrong) == 1:
                 end = Ending(statement.slot, str(wrong[0].body.get("key", "")))
@@ -249,13 +253,19 @@ def _surer(tx: WriteTx, memory: Memory) -> Memory:
 
 def _forget(tx: WriteTx, trace: Memory, step: Step, applied: Applied, *, hard: bool) -> None:
     targets = [_as_found(tx, m) for m in step.forgets]
+    ids = [m.id for m in targets]
+    for record in step.passages:
+        if record.body != _as_found(tx, record).body:
+            tx.put(record, "forget")
+            derived = [tx.get(e.src) for e in tx.edges(record.id, "in", (EdgeType.DERIVED_FROM,))]
+            ids += [m.id for m in derived if m is not None and m.kind is Kind.SUMMARY]  # it retells all of the record
     slots = {slot for m in targets if (slot := slot_of(m)) is not None}
-    before = {m.id for slot in slots for m in tx.find_slot(slot)}
+    before = {m.body.get("key") for slot in slots for m in tx.find_slot(slot)}
     if hard:
-        applied.purged = tx.purge([m.id for m in targets])
+        applied.purged = tx.purge(ids)
     else:
-        retract(tx, [m.id for m in targets])
-    applied.restored += [m.id for slot in slots for m in tx.find_slot(slot) if m.id not in before]
+        retract(tx, ids)
+    applied.restored += [m.id for slot in slots for m in tx.find_slot(slot) if m.body.get("key") not in before]
     _note(applied, trace, step, targets, [])
 
 

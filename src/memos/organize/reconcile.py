@@ -16,7 +16,7 @@ from memos.memory.clock import ZONE, written_in
 from memos.memory.ids import new_id
 from memos.memory.model import Edge, EdgeType, Kind, Memory, Status
 from memos.memory.statement import Ending, Mention, Statement
-from memos.organize.contradict import confirms, contested, oppose, resolve
+from memos.organize.contradict import confirms, contested, oppose, resolve, strangers
 from memos.organize.entities import AS, aliased, entity_key
 from memos.organize.known import SAID_AS, as_known, own_words, without_note
 from memos.organize.similar import Said, sense_key
@@ -65,6 +65,7 @@ def _bring(tx: WriteTx, trace: Memory, statement: Statement, outcome: Outcome) -
     since = statement.valid_from or trace.valid_from or _START
     if statement.ended:
         at = statement.valid_to or since
+        known = [m for m in known if not strangers(m, trace)]
         is_it = _begins_with if statement.single else _is_kind_of
         held = [m for m in known if is_it(m, statement.key) and _lasts(m, at)]
         if not _end(tx, trace, held, at, outcome) and statement.single and not held:
@@ -72,7 +73,7 @@ def _bring(tx: WriteTx, trace: Memory, statement: Statement, outcome: Outcome) -
     elif statement.single and statement.valid_to is None and statement.kind is not Kind.EVENT:
         _place(tx, trace, statement, since, known, outcome)
     elif (again := _holding(same, since, statement)) is not None:
-        _repeat(tx, trace, again, statement, outcome)
+        _repeat(tx, trace, again, statement, outcome, since if _began(again, statement) else None)
     elif statement.valid_to is not None and statement.kind is not Kind.EVENT:
         _add_past(tx, trace, statement, same, outcome)
     else:
@@ -85,6 +86,7 @@ def _end_others(tx: WriteTx, trace: Memory, ending: Ending, at: datetime, outcom
         m
         for m in sorted(tx.find_slot(ending.slot, WAS_TRUE), key=last_said)
         if _lasts(m, at)
+        and not strangers(m, trace)
         and (not ending.key or _is_kind_of(m, ending.key))
         and not (ending.unless and holds(str(m.body.get("value", "")), ending.unless))
         and (not ending.only or holds(m.text, ending.only))
@@ -128,20 +130,28 @@ def _is_kind_of(m: Memory, key: str) -> bool:
 
 
 def _holding(same: Sequence[Memory], since: datetime, statement: Statement) -> Memory | None:
-    """The memory that already says this: the one that is current, or was true at that time."""
-    for m in reversed(same):
-        if m.valid_to is None or m.valid_to == statement.valid_to or (m.valid_from or _START) <= since < m.valid_to:
+    """The memory that already says this: the one that was true at that time, the next that began after it, or the current."""
+    for m in sorted(same, key=lambda m: m.valid_to or _END):
+        held = (m.valid_from or _START) <= since or _began(m, statement)
+        if m.valid_to is None or m.valid_to == statement.valid_to or (held and since < m.valid_to):
             return m
     return None
 
 
+def _began(known: Memory, s: Statement) -> bool:
+    """Whether an earlier message that says the same tells that it began earlier, though it does not say since when."""
+    return known.kind is not Kind.EVENT and not known.body.get("past") and s.valid_to is None
+
+
 def _repeat(
     tx: WriteTx, trace: Memory, known: Memory, s: Statement, outcome: Outcome, since: datetime | None = None
-) -> None:
-    """The same fact once more: one more piece of evidence, and perhaps an earlier start (told, or `since`)."""
+) -> bool:
+    """The same fact once more: one more piece of evidence, and perhaps an earlier start (told, or `since`). Returns whether it
+    begins earlier now.
+    """
     outcome.repeated += 1
     if any(src.memory_id == trace.id for src in known.sources):
-        return
+        return False
     start = s.valid_from or since
     earlier = start is not None and known.valid_from is not None and start < known.valid_from
     tx.put(
@@ -156,6 +166,7 @@ def _repeat(
         "merge" if SAID_AS in s.body else "evidence",
     )
     tx.link(_evidence(known.id, trace, s))
+    return earlier
 
 
 def _rezoned(known: Memory, trace: Memory) -> Mapping[str, Any]:
@@ -207,13 +218,18 @@ def _place(
     before = next((m for m in reversed(stays) if first_said(m) <= said), None)
     after = next((m for m in stays if first_said(m) > said), None)
     if before is not None and before.body.get("key") == s.key and (before.valid_to is None or said < before.valid_to):
-        _repeat(tx, trace, before, s, outcome)
+        if _repeat(tx, trace, before, s, outcome):
+            settle(tx, s.slot)
         return
     beside = before if after is None else after if before is None else None
     if beside is not None and beside.body.get("key") != s.key and contested(beside, s, trace):
         outcome.contradicted += 1
         rival = replace(s, body={**s.body, RIVAL: True, CONTESTED: True})
-        oppose(tx, _add(tx, trace, rival, since, outcome), [beside, *rivals])
+        fact = _add(tx, trace, rival, since, outcome)
+        own = [m for m in rivals if strangers(beside, trace) and not strangers(m, trace)]
+        for over in own:  # "the user" of two users: each has values of her own
+            _supersede(tx, fact.id, tx.get(over.id) or over, since, outcome)
+        oppose(tx, fact, [beside, *(m for m in rivals if m not in own)])
         return
     if before is not None and last_said(before) > said:
         after = split(tx, before, said)
@@ -228,7 +244,7 @@ def _place(
     if after is not None:
         ends.append(max(since, after.valid_from or since))
     fact = _add(tx, trace, s, since, outcome, min(ends, default=None))
-    for over in (m for m in (before, *rivals) if m is not None):
+    for over in (m for m in (before, *rivals) if m is not None and not strangers(m, trace)):
         _supersede(tx, fact.id, tx.get(over.id) or over, since, outcome)
     if after is not None:
         outcome.late += 1

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from memos.memory.forgotten import readable
 from memos.memory.model import Edge, EdgeType, Kind, Layer, Memory, Source, Status
 from memos.memory.statement import Reading, SegmentReading, Statement
 from memos.organize.forget import retract, take_back
@@ -18,6 +19,7 @@ from memos.organize.reconcile import READER, Outcome, mention, reconcile, stamp
 from memos.organize.relate import relate, unrelate
 from memos.organize.subjects import resolved
 from memos.storage.ports import CURRENT, READ, WAS_TRUE, CubeStore, View, WriteTx
+from memos.text.analysis import analyze
 
 _NOTHING = Reading()
 # What is done to a memory by reading and by time. Anything else in its history is somebody's hand.
@@ -32,6 +34,7 @@ _BY_ITSELF = frozenset(
             "restore",
             "end",
             "split",
+            "join",
             "retract",
             "reread",
             "rate",
@@ -87,18 +90,24 @@ async def noted(store: CubeStore, traces: Collection[str]) -> Noted:
     return Noted(derived, frozenset(touched))
 
 
-def apply_reading(tx: WriteTx, traces: Sequence[Memory], found: SegmentReading, before: Noted) -> Reread:
-    """Bring a reading of `traces`, as they were read, into the cube.
+def apply_reading(
+    tx: WriteTx, traces: Sequence[Memory], found: SegmentReading, before: Noted, context: Sequence[Memory] = ()
+) -> Reread:
+    """Bring a reading of `traces`, as they were read, into the cube. `context`: the records that were shown with them.
 
-    A record that was changed or taken back meanwhile keeps its mark, and what was found in it is dropped; one whose mark is gone
-    was read by somebody else.
+    A record that was changed or taken back meanwhile keeps its mark, and what was found in it is dropped, also where another
+    record was told in its words: that one is read again. One whose mark is gone was read by somebody else.
     """
     done = Reread()
-    live = {t.id: t for t in traces if _as_it_was(tx, t) and tx.unmark(t.id, READ)}
+    as_read = [t for t in traces if _as_it_was(tx, t)]
+    live = {t.id: t for t in as_read if tx.unmark(t.id, READ)}
     if not live:
         return done
     done.records = len(live)
     readings = {id: _kept(found.readings.get(id, _NOTHING), live, found.reader) for id in live}
+    if gone := [t for t in (*traces, *context) if not _as_it_was(tx, t)]:
+        for id in _without_words_of(gone, as_read, readings):
+            tx.mark(id, READ)
     said = [(s, resolved(tx, live[id], s).key) for id, reading in readings.items() for s in reading.statements]
     done.wrong = retract(tx, _wrong(tx, found.wrong, live, before))
     lost = _not_said_again(tx, live, said, before)
@@ -122,7 +131,30 @@ def apply_reading(tx: WriteTx, traces: Sequence[Memory], found: SegmentReading, 
 
 def _as_it_was(tx: WriteTx, trace: Memory) -> bool:
     now = tx.get(trace.id)
-    return now is not None and now.text == trace.text and now.status is not Status.RETRACTED
+    return now is not None and readable(now).text == trace.text and now.status is not Status.RETRACTED
+
+
+def _without_words_of(gone: Sequence[Memory], as_read: Sequence[Memory], readings: dict[str, Reading]) -> list[str]:
+    """Take out of readings what is told in words that only records have which are gone, or say something else now: they were
+    deleted or edited before it was stored. Returns the ids of the records whose readings lost something.
+    """
+    lost = _terms(*(t.text for t in gone)) - _terms(*(t.text for t in as_read))
+    out = []
+    for id, reading in readings.items():
+        kept = replace(
+            reading,
+            statements=tuple(s for s in reading.statements if not lost & _terms(s.text, s.slot, s.value, str(s.body))),
+            mentions=tuple(m for m in reading.mentions if not lost & _terms(m.name)),
+            relations=tuple(r for r in reading.relations if not lost & _terms(r.subject.name, r.object.name)),
+        )
+        if kept != reading:
+            readings[id] = kept
+            out.append(id)
+    return out
+
+
+def _terms(*texts: str) -> frozenset[str]:
+    return frozenset(term for text in texts for term in analyze(text).content_terms())
 
 
 def _kept(reading: Reading, live: Mapping[str, Memory], reader: str) -> Reading:

@@ -5,15 +5,16 @@ Finds too little rather than too much: what is not surely meant is a candidate, 
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from memos.memory.feedback import Topic
 from memos.memory.filter import And, Compare, Field, Filter, Op, Or
+from memos.memory.forgotten import with_forgotten
 from memos.memory.model import EdgeType, Kind, Layer, Memory, Status
 from memos.organize.exchange import found
+from memos.organize.passages import forgotten, passages
 from memos.storage.ports import FEEDBACK, WAS_TRUE, CubeStore, TextQuery, View
 from memos.text.analysis import analyze
 from memos.text.spans import sentences
@@ -27,25 +28,18 @@ _HAN = re.compile("[\u3400-\u9fff]")
 KIN = frozenset(
     {"boss", "sibling", "spouse", "partner", "parent", "child", "relative", "friend", "colleague", "pet", "ex"}
 )
-_ANOTHER = re.compile(
-    r"[;；]|(?:,|，)?\s*\b(?:and|but|while|whereas|so)\b(?=\s+(?:i|i'm|we|the|my|our|your|it|there|he|she|they|you)\b)|[，,](?=我|你|他|她|它|而|但|这|那)",
-    re.IGNORECASE,
-)
-_STILL = re.compile(
-    r"\s*(?:he|she|they|it|his|her|their|its|that|this|him|them)\b|[^我你您]{0,3}[他她它]", re.IGNORECASE
-)
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The memories that are meant. `why`: why it is not certain; then nothing is meant, and `candidates` may have been. `kept`:
-    how many raw records say it among other things, and are left as they are.
+    """The memories that are meant. `why`: why it is not certain; then nothing is meant, and `candidates` may have been. `mixed`:
+    the raw records that say it among other things, and stay, with a note of the passages that do.
     """
 
     memories: tuple[Memory, ...] = ()
     why: str = ""
     candidates: tuple[Memory, ...] = ()
-    kept: int = 0
+    mixed: tuple[Memory, ...] = ()
 
 
 @dataclass(slots=True)
@@ -77,7 +71,7 @@ async def forgettable(
     doubt = _doubt(topic, facts, records)
     if doubt and not sure:
         return Found(why=doubt, candidates=(*facts, *records)[:SHOWN])
-    whole, kept = await _only_about_it(store, topic, about)
+    whole, mixed = await _only_about_it(store, topic, about)
     chosen = (*facts, *whole)
     if not chosen:
         return Found(
@@ -90,17 +84,17 @@ async def forgettable(
             why=f"{len(chosen)} memories are about that; give the ids of those that are meant",
             candidates=chosen[:SHOWN],
         )
-    return Found(chosen, kept=kept)
+    return Found(chosen, mixed=mixed)
 
 
-async def with_evidence(store: CubeStore, ids: Sequence[str]) -> tuple[Memory, ...]:
+async def with_evidence(store: CubeStore, ids: Sequence[str]) -> Found:
     """The memories of these ids, and the raw records that facts among them were read from and that say nothing else."""
     named = await store.get(list(ids))
     about = _About({m.id: m for m in named if m.layer is Layer.DERIVED})
     evidence = {s.memory_id for m in about.facts.values() for s in m.sources if s.memory_id} - {m.id for m in named}
     about.records = {m.id: m for m in await store.get(sorted(evidence)) if m.kind is Kind.TRACE}
-    whole, _ = await _only_about_it(store, Topic(), about)
-    return (*named, *whole)
+    whole, mixed = await _only_about_it(store, Topic(), about)
+    return Found((*named, *whole), mixed=mixed)
 
 
 async def agreed_to(store: CubeStore, trace: Memory, me: Collection[str], named: Sequence[str]) -> Found:
@@ -196,6 +190,8 @@ async def _about(
     """The facts and raw records about a topic, wherever they are, or among those in scope."""
     about = _About()
     pool = [m for m in (list(scope.values()) or await _pool(store, topic, me)) if m.id != trace.id]
+    if topic.mine or topic.attributes or topic.keys:
+        pool = [m for m in pool if _hers(m, trace, me)]
     facts = [m for m in pool if m.kind in FACTS]
     keyed = [m for m in facts if m.body.get("key") in topic.keys]
     called = [m for m in facts if _is_called(m, topic, me)]
@@ -210,8 +206,20 @@ async def _about(
             and any(_sentence_is_about(s, topic, m) for s in _said(m))
         }
     evidence = {s.memory_id for m in about.facts.values() for s in m.sources if s.memory_id} - {trace.id}
-    about.records |= {m.id: m for m in await store.get(sorted(evidence)) if m.kind is Kind.TRACE}
+    told = {m.id: m for m in await store.get(sorted(evidence)) if m.kind is Kind.TRACE}
+    if others := {
+        m.id for m in told.values() if topic.mine and not _hers(m, trace, me)
+    }:  # two users say it of themselves
+        about.facts = {m.id: m for m in about.facts.values() if not others & {s.memory_id for s in m.sources}}
+    about.records |= {id: m for id, m in told.items() if id not in others}
     return about
+
+
+def _hers(m: Memory, trace: Memory, me: Collection[str]) -> bool:
+    """Whether "my" may mean it: what another user of the cube said of "the user", or of "my ...", is of that one."""
+    if m.owner in (None, trace.owner):
+        return True
+    return m.layer is Layer.DERIVED and str(m.body.get("subject", "")).casefold() in {*me} - {"user"}
 
 
 async def _pool(store: CubeStore, topic: Topic, me: Collection[str]) -> list[Memory]:
@@ -322,49 +330,26 @@ def _is_value(fact: Memory, words: str) -> bool:
     return str(fact.body.get("value", "")).casefold() == words.casefold()
 
 
-async def _only_about_it(store: CubeStore, topic: Topic, about: _About) -> tuple[list[Memory], int]:
-    """The raw records that say nothing beside what is to be forgotten, and how many say it among other things."""
+async def _only_about_it(store: CubeStore, topic: Topic, about: _About) -> tuple[list[Memory], tuple[Memory, ...]]:
+    """The raw records that say nothing beside what is to be forgotten, and those that say it among other things, noted."""
     links = await store.neighbors(
         list(about.records), depth=1, types=[EdgeType.DERIVED_FROM], direction="in", view=_EVER
     )
-    derived = await store.get(sorted({link.edge.src for link in links})) if links else []
-    others = {m.id: m for m in derived if m.kind is not Kind.SUMMARY}  # it only retells them
-    shared = {link.edge.dst for link in links if link.edge.src in others and link.edge.src not in about.facts}
-    whole = [
-        m
-        for id, m in about.records.items()
-        if id not in shared and "whole" not in m.body and _all_about(m, topic, about)
-    ]
-    return whole, len(about.records) - len(whole)
-
-
-def _all_about(record: Memory, topic: Topic, about: _About) -> bool:
-    """Whether every sentence of a record is about the topic, or is what a fact about it was read from."""
-    spans = [
-        (s.start, s.end)
-        for m in about.facts.values()
-        for s in m.sources
-        if s.memory_id == record.id and s.start is not None and s.end is not None
-    ]
-    before = False
-    for a, b in sentences(record.text):
-        text = record.text[a:b]
-        if not _stems(text) and not _HAN.search(text):
-            continue
-        for piece in _pieces(text):
-            told = any(start < a + piece[1] and end > a + piece[0] for start, end in spans)
-            words = text[slice(*piece)]
-            is_it = told or (bool(topic.words) and _sentence_is_about(words, topic, record))
-            if not is_it and not (before and _STILL.match(words)):
-                return False
-            before = True
-    return before
-
-
-def _pieces(sentence: str) -> list[tuple[int, int]]:
-    """A sentence cut where another subject begins."""
-    cuts = [0, *(m.end() for m in _ANOTHER.finditer(sentence) if m.start() > 0), len(sentence)]
-    return [(a, b) for a, b in itertools.pairwise(cuts) if sentence[a:b].strip()]
+    derived = await store.get(sorted({link.edge.src for link in links}), _EVER) if links else []
+    kept = {m.id: m for m in derived if m.kind is not Kind.SUMMARY and m.id not in about.facts}  # it only retells them
+    whole, mixed = [], []
+    for id, record in about.records.items():
+        others = [kept[link.edge.src] for link in links if link.edge.dst == id and link.edge.src in kept]
+        told = passages(
+            record,
+            about.facts.values(),
+            lambda words, r=record: bool(topic.words) and _sentence_is_about(words, topic, r),
+        )
+        if not others and "whole" not in record.body and told and all(is_it for _, is_it in told):
+            whole.append(record)
+        else:
+            mixed.append(with_forgotten(record, forgotten(record, told, about.facts.values(), others)))
+    return whole, tuple(mixed)
 
 
 async def _near(store: CubeStore, topic: Topic, trace: Memory) -> tuple[Memory, ...]:

@@ -18,6 +18,7 @@ import structlog
 
 from memos.errors import ModelError
 from memos.memory.filter import Compare, Field, Op
+from memos.memory.forgotten import readable
 from memos.memory.ids import new_id
 from memos.memory.model import TRUST_OF, Edge, EdgeType, Kind, Memory, Origin, Source, Status
 from memos.memory.upkeep import SENTENCES, VERSIONS, WRITER, Reorganized, Sentence, Topic, versions_of
@@ -78,7 +79,7 @@ async def reorganize(
 
     async def bring(group: _Group) -> tuple[str, bool]:
         """What became of a group, and whether a model wrote it."""
-        members = [found.memories[i] for i in group.members]
+        members = [readable(found.memories[i]) for i in group.members]
         if group.was is not None and versions_of(group.was) == {m.id: m.version for m in members}:
             return "unchanged", False
         written = await _written(members, writer)

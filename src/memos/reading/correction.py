@@ -25,7 +25,7 @@ _BOTH = (
     rf"\bnot {_X},? but (?:rather )?{_Y}",
     rf"(?:^|.*?{_BEGIN}){_Y}\s*,? (?:and )?not {_X}",
     rf"(?:^|.*?{_BEGIN}){_Y} (?:instead of|rather than) {_X}",
-    rf"\b(?:replace|change|rename|correct) {_X} (?:with|to|into|by) {_Y}",
+    rf"(?<!n't )(?<!n’t )(?<!not )(?<!never )(?<!dont )\b(?:replace|change|rename|correct) {_X} (?:with|to|into|by) {_Y}",
     rf"^{_X} (?:should (?:be|say|read)|->|→|=>) {_Y}",
 )
 _OLD_AND_NEW = tuple(re.compile(pattern + _END, re.IGNORECASE) for pattern in _BOTH)

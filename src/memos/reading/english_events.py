@@ -76,7 +76,6 @@ def undated(c: Clause) -> Iterator[Finding]:
         (start, end),
         (c.lead, end),
         confidence=(0.65 if lately else 0.6) * c.sure,
-        valid=(None, c.scene.now),
     )
 
 
@@ -103,7 +102,7 @@ def made(c: Clause, thing: str, begin: int) -> Iterator[Finding]:
         (begin, stop),
         (begin, stop),
         confidence=(0.75 if mention else 0.6) * c.sure,
-        valid=(mention.from_, mention.to) if mention else (None, c.scene.now),
+        valid=(mention.from_, mention.to) if mention else (None, None),
     )
 
 
@@ -120,7 +119,6 @@ def invited(c: Clause) -> Iterator[Finding]:
         (start, end),
         (c.lead, end),
         confidence=0.65,
-        valid=(None, c.scene.now),
     )
 
 

@@ -15,6 +15,7 @@ from memos.memory.statement import Correction, Statement
 from memos.reading import feedback_chinese, feedback_english
 from memos.reading.correction import corrections_of
 from memos.reading.feedback_heard import Heard, Manner, bare
+from memos.reading.feedback_taken_back import WHY, taken_back
 from memos.reading.feedback_wrong import wrong_and_right
 from memos.reading.read import read_trace, speaker_of
 from memos.reading.traces import source_of
@@ -87,7 +88,7 @@ def _take(said: _Text, heard: Heard, number: int, start: int, end: int) -> None:
         case Manner.NOTHING:
             said.refused = False
         case Manner.FORGET:
-            said.unclear = said.unclear or heard.unclear
+            said.unclear = said.unclear or heard.unclear or (WHY if taken_back(said.trace.text[start:]) else "")
             if heard.topic is not None:
                 topic = _with_keys(said.trace, heard.topic, heard.clause)
                 said.found.append(FeedbackIntent(Operation.FORGET, start, end, topic=topic))

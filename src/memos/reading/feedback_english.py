@@ -109,6 +109,7 @@ _IDIOM = re.compile(
     r"what time)$|to\b",
     _I,
 )
+_AND_NOW = re.compile(r"(?:all )?(?:about )?(?:it|that|this|him|her|them|those|these)\s*[,;:.!–—-]+\s*\S", _I)
 _ALL = re.compile(
     r"(?:absolutely )?(?:everything|all|anything|all (?:of )?(?:it|that|this|memor(?:y|ies)|(?:my|your|"
     r"the) (?:memor(?:y|ies)|data|facts))|"
@@ -313,6 +314,8 @@ def _forget(what: str) -> Heard:
         what = shorter
     if not what or _IDIOM.match(what):
         return Heard(Manner.NOTHING)
+    if _AND_NOW.match(what):  # "about it, I like tea": what follows is not what is to go
+        return Heard(Manner.FORGET, unclear=NAMELESS)
     if _ALL.match(what):
         return Heard(Manner.FORGET, unclear=ALL)
     if _VAGUE.match(what):

@@ -19,8 +19,9 @@ from memos.memory.statement import Correction, Statement
 from memos.models.llm.port import ChatModel, ChatRequest
 from memos.models.llm.structured import ask_for
 from memos.reading import feedback_chinese, feedback_english
-from memos.reading.feedback import as_said, read_plain, wish
+from memos.reading.feedback import MAX_SENTENCE, as_said, read_plain, wish
 from memos.reading.feedback_heard import Heard, Manner
+from memos.reading.feedback_taken_back import taken_back
 from memos.text.analysis import analyze
 from memos.text.spans import sentences
 
@@ -49,6 +50,12 @@ _NOT_TO = re.compile(
     r"莫|勿)忘",
     re.IGNORECASE,
 )
+_REPLACES = re.compile(
+    r"\b(?:replac|renam|chang|swap|switch|substitut|updat|turn|convert|call|nam(?:e|ed)\b|instead|everywhere|becom)"
+    r"|改|换|換|替|叫|称|变",
+    re.IGNORECASE,
+)
+_NEGATED = re.compile(r"\b(?:do not|don['’]?t|never|no need to|without)\b|别|不要|不用|勿|莫", re.IGNORECASE)
 _GROUNDED = 0.6  # share of the words of what is noted that the user or the answer before said
 
 
@@ -117,6 +124,9 @@ def _line(text: str, most: int) -> str:
 def _intent(change: Change, trace: Memory, notes: Sequence[Memory]) -> FeedbackIntent:
     """The intent that a proposal stands for. Raises _Refused."""
     start, end = _where(change.said, trace.text)
+    sentence = _sentence(trace.text, start, change.said)
+    if len(sentence) > MAX_SENTENCE or _hear(sentence) is Manner.NOTHING:
+        raise _Refused("the sentence asks for nothing")
     if any(not 1 <= number <= len(notes) for number in change.of):
         raise _Refused("it names a note that it was not shown")
     meant = [notes[number - 1] for number in dict.fromkeys(change.of)]
@@ -136,9 +146,11 @@ def _intent(change: Change, trace: Memory, notes: Sequence[Memory]) -> FeedbackI
         case Operation.REPLACE:
             if not old or not new or not _has(trace.text, old) or not _has(trace.text, new):
                 raise _Refused("what it replaces was not said")
+            if not _REPLACES.search(sentence) or _NEGATED.search(sentence):
+                raise _Refused("it replaces what nobody asked it to replace")
             return replace(intent, old=old, new=new, ids=())
         case Operation.FORGET:
-            _may_forget(change.said, trace, start, meant)
+            _may_forget(sentence, trace.text[start:], meant)
             return intent
         case Operation.CONFIRM:
             if not meant:
@@ -165,16 +177,24 @@ def _where(said: str, text: str) -> tuple[int, int]:
     return found.span()
 
 
-def _may_forget(said: str, trace: Memory, start: int, meant: Sequence[Memory]) -> None:
-    """Raises _Refused unless it is asked for outright, by a sentence that is no question, what-if or quotation, and every memory
+def _sentence(text: str, start: int, said: str) -> str:
+    return next((text[a:b] for a, b in sentences(text) if a <= start < b), said)
+
+
+def _hear(sentence: str) -> Manner:
+    """What the rules take a sentence for: none of a question, a what-if, others' words asks for anything."""
+    hear = feedback_chinese.hear if _HAN.search(sentence) else feedback_english.hear
+    return hear(sentence.rstrip()).manner
+
+
+def _may_forget(sentence: str, from_there: str, meant: Sequence[Memory]) -> None:
+    """Raises _Refused unless it is asked for outright, by a sentence that is no quotation, and not taken back, and every memory
     that would go has a word of it.
     """
-    sentence = next((trace.text[a:b] for a, b in sentences(trace.text) if a <= start < b), said)
-    if not meant or not _OUTRIGHT.search(sentence) or _NOT_TO.search(sentence):
+    if not meant or not _OUTRIGHT.search(sentence) or _NOT_TO.search(sentence) or taken_back(from_there):
         raise _Refused("it forgets what nobody asked it to forget")
-    hear = feedback_chinese.hear if _HAN.search(sentence) else feedback_english.hear
-    if hear(sentence.rstrip()).manner is Manner.NOTHING or re.search(r"[\"“”「」]", sentence):
-        raise _Refused("the sentence asks for nothing")
+    if re.search(r"[\"“”「」]", sentence):
+        raise _Refused("the sentence quotes somebody")
     words = set(analyze(sentence).content_terms())
     if any(not words & set(analyze(m.text).content_terms()) for m in meant):
         raise _Refused("what it forgets has no word of what was asked for")

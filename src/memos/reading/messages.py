@@ -13,6 +13,7 @@ from json import dumps
 from typing import Any
 
 from memos.errors import InvalidInput
+from memos.memory.image import reference_to
 from memos.memory.message import Message, Part, PartType, ToolCall
 from memos.memory.model import EMPTY
 from memos.memory.time import parse_time, plausible
@@ -61,13 +62,13 @@ def parse_messages(
     return Parsed(messages, (*reader.notices, *(n for n in (read, notice) if n)))
 
 
-def parse_context(input: object, *, now: datetime, zone: str = "UTC") -> tuple[Message, ...]:
-    """What was said before, in the same shapes; nothing where there is nothing to be read."""
+def parse_context(input: object, *, now: datetime, zone: str = "UTC", called: str = "context") -> tuple[Message, ...]:
+    """What was said before, in the same shapes; nothing where there is nothing to be read. `called`: its name, for errors."""
     if input is None or (isinstance(input, (str, list, tuple)) and not input):
         return ()
     reader = _Reader(now.astimezone(UTC), zone, "user")
-    for i, item in enumerate(_items(input, "context")):
-        reader.read(item, f"context[{i}]")
+    for i, item in enumerate(_items(input, called)):
+        reader.read(item, f"{called}[{i}]")
     return tuple(reader.messages)
 
 
@@ -247,4 +248,5 @@ def _checked(message: Message, where: str) -> Message:
         raise InvalidInput(f"{where}.text is of type {type(message.text).__name__}; give a string")
     if not isinstance(message.time, datetime) or message.time.tzinfo is None:
         raise InvalidInput(f"{where}.time has no time zone; give an aware datetime")
-    return replace(message, text=well_formed(message.text), time=message.time.astimezone(UTC))
+    parts = tuple(p if p.data is None else replace(p, uri=reference_to(p.data)) for p in message.parts)
+    return replace(message, text=well_formed(message.text), time=message.time.astimezone(UTC), parts=parts)

@@ -17,7 +17,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from memos import errors
-from memos.errors import Busy, MemosError
+from memos.errors import MemosError
 from memos.server.replies import json_reply
 from memos.server.wording import in_http_words
 
@@ -94,7 +94,8 @@ def reply_to(request: Request, error: MemosError | HTTPException) -> Response:
         code = error.code if isinstance(error, Refused) else _CODES.get(error.status_code, f"http_{error.status_code}")
         return error_reply(request, error.status_code, code, str(error.detail), headers=error.headers)
     status = status_of(error)
-    headers = {"Retry-After": str(max(1, math.ceil(error.retry_after)))} if isinstance(error, Busy) else {}
+    wait = getattr(error, "retry_after", None)  # of ours, and of a model that is busy or left alone
+    headers = {} if wait is None else {"Retry-After": str(max(1, math.ceil(wait)))}
     if status == 401:
         headers["WWW-Authenticate"] = "Bearer"
     if status >= 500:

@@ -60,12 +60,12 @@ def check_messages(options: ServerOptions, messages: object) -> None:
             )
 
 
-def check_text(options: ServerOptions, messages: object) -> None:
-    """Raise InvalidInput when messages that are read while the caller waits have more text than one message may have."""
+def check_text(options: ServerOptions, messages: object, what: str = "the messages have") -> None:
+    """Raise InvalidInput when what is read while the caller waits has more text than one message may have."""
     size = _characters(messages)
     if size > options.text_chars:
         raise InvalidInput(
-            f"the messages have {size:,} characters, at most {options.text_chars:,} are read at once (MEMOS_SERVER_TEXT_CHARS)"
+            f"{what} {size:,} characters, at most {options.text_chars:,} are read at once (MEMOS_SERVER_TEXT_CHARS)"
         )
 
 

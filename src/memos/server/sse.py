@@ -19,6 +19,7 @@ T = TypeVar("T")
 HEARTBEAT_SECONDS = 15.0
 _HEADERS = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
 _HEARTBEAT = b": still here\n\n"
+CUT_OFF = "the server is stopping, and the answer is not at its end; ask again when it is back"
 
 
 class Streams:
@@ -28,16 +29,19 @@ class Streams:
         self._most, self._gauge, self._open = most, gauge, 0
         self._stopping = asyncio.Event()
 
-    def reply(self, events: AsyncIterator[Any], *, heartbeat: float = HEARTBEAT_SECONDS) -> StreamingResponse:
+    def reply(
+        self, events: AsyncIterator[Any], *, heartbeat: float = HEARTBEAT_SECONDS, stopped: Any = None
+    ) -> StreamingResponse:
         """Answer with events: each is a text that goes out as it is, or a value that goes out as JSON.
 
-        A heartbeat comment goes out when there was nothing to say for so many seconds. Raises Busy when too many streams are
-        open; `events` is then not begun.
+        A heartbeat comment goes out when there was nothing to say for so many seconds. `stopped`: the last event of a stream that
+        the end of the server cuts off, where half of it could be taken for the whole. Raises Busy when too many streams are open;
+        `events` is then not begun.
         """
         self.check_room()
         self._open += 1  # from here on: a stream that was promised and one that runs both count
         self._gauge.set(self._open)
-        return _Reply(self, events, heartbeat)
+        return _Reply(self, events, heartbeat, stopped)
 
     def check_room(self) -> None:
         """Raise Busy when no further stream can be opened now."""
@@ -55,7 +59,7 @@ class Streams:
         self._open -= 1
         self._gauge.set(self._open)
 
-    async def frames(self, events: AsyncIterator[Any], heartbeat: float) -> AsyncIterator[bytes]:
+    async def frames(self, events: AsyncIterator[Any], heartbeat: float, stopped: Any) -> AsyncIterator[bytes]:
         """The bytes of a stream."""
         stopping = asyncio.ensure_future(self._stopping.wait())
         following: asyncio.Future[Any] | None = None
@@ -69,6 +73,8 @@ class Streams:
                         return
                     yield frame(event)
                 elif stopping.done():
+                    if stopped is not None:
+                        yield frame(stopped)
                     return
                 else:
                     yield _HEARTBEAT
@@ -93,8 +99,9 @@ def frame(event: Any) -> bytes:
 class _Reply(StreamingResponse):
     """A stream that is counted until it ends, however it does."""
 
-    def __init__(self, streams: Streams, events: AsyncIterator[Any], heartbeat: float) -> None:
-        super().__init__(streams.frames(events, heartbeat), media_type="text/event-stream", headers=_HEADERS)
+    def __init__(self, streams: Streams, events: AsyncIterator[Any], heartbeat: float, stopped: Any) -> None:
+        frames = streams.frames(events, heartbeat, stopped)
+        super().__init__(frames, media_type="text/event-stream", headers=_HEADERS)
         self._streams, self._events = streams, events
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:

@@ -21,6 +21,7 @@ _TABLE = tuple(
         (r"page with list\(\) for more", "go through all with GET /v1/memories and `cursor`"),
         (r"not one that list\(\) returned", "not one that a page before answered"),
         (r"by exactly one of ids, filter, session, everything=True", "by exactly one of ids, filter, session, everything: true"),
+        (r"by exactly one of ids, session, everything=True", "by exactly one of ids, session, everything: true"),
         (r"or say everything=True", "or say everything=true"),
         (r"\bmax_tokens=", "max_tokens "),
         (r"not True or False", "not true or false"),

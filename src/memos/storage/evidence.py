@@ -4,7 +4,7 @@ more. Soft and hard deletion, and the cutting of a run in two, share the one rul
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -24,7 +24,7 @@ def without(tx: WriteTx, memory: Memory, gone: Collection[str], edges: Iterable[
     if not lost:
         return memory
     by_id = {edge.dst: edge for edge in edges}
-    start = _start(memory, [_told(s, by_id) for s in kept], [_told(s, by_id) for s in lost])
+    start = _start(memory, [told(s, by_id) for s in kept], [told(s, by_id) for s in lost])
     until = memory.valid_to
     weights = [by_id[s.memory_id].weight for s in kept if s.memory_id in by_id]
     return replace(
@@ -38,8 +38,8 @@ def without(tx: WriteTx, memory: Memory, gone: Collection[str], edges: Iterable[
     )
 
 
-def _told(source: Source, edges: dict[str, Edge]) -> datetime | None:
-    """From when a memory holds by this evidence alone."""
+def told(source: Source, edges: Mapping[str, Edge]) -> datetime | None:
+    """From when a memory holds by this evidence alone. `edges`: those that lead from it to its evidence, by the id of that."""
     edge = edges.get(source.memory_id or "")
     return edge.valid_from if edge is not None and edge.valid_from is not None else source.time
 

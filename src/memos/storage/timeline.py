@@ -5,12 +5,14 @@ Works over a `WriteTx`, so arriving, retracting, deleting and undoing share the 
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
 from memos.memory.ids import new_id
 from memos.memory.model import Edge, EdgeType, Kind, Layer, Memory, Status
+from memos.storage.evidence import told
 from memos.storage.evidence import without as without_evidence
 from memos.storage.ports import WAS_TRUE, WriteTx
 
@@ -30,15 +32,21 @@ def slot_of(memory: Memory) -> str | None:
 def settle(tx: WriteTx, slot: str, without: Collection[str] = ()) -> list[Memory]:
     """Tell the timeline of a slot that has one value at a time anew; returns the values that are current again.
 
-    Values are ordered by when they were said. Each holds until a later said one begins, or until something said that
-    it is over: at most one is current, and any day has at most one. `without`: ids that do not count, because they go
+    Values are ordered by when they were said; of two said at the same time, the one that arrived first is the former. What is
+    said of one value with no other in between is one run. Each holds until a later said one begins, or until something said
+    that it is over: at most one is current, and any day has at most one. `without`: ids that do not count, because they go
     away.
     """
-    stays = stays_of(tx, slot, without)
-    while cut := _interrupted(stays):
-        split(tx, *cut)
-        stays = stays_of(tx, slot, without)
     over = [m for m in tx.find_slot(slot, WAS_TRUE) if m.body.get("past") and m.id not in without]
+    stays = stays_of(tx, slot, without)
+    while True:
+        if cut := _interrupted(stays, over):
+            split(tx, *cut)
+        elif parts := _one_run(tx, stays, over, without):
+            _join(tx, *parts)
+        else:
+            break
+        stays = stays_of(tx, slot, without)
     placed = [(stay, _settle_one(tx, stay, stays[i + 1 :], over, without)) for i, stay in enumerate(stays)]
     return [now for was, now in placed if was.status is not Status.ACTIVE and now.status is Status.ACTIVE]
 
@@ -51,18 +59,21 @@ def stays_of(tx: WriteTx, slot: str, without: Collection[str] = ()) -> list[Memo
 
 
 def split(tx: WriteTx, stay: Memory, at: datetime) -> Memory:
-    """Cut a run of the same value in two, since another was said in between; returns the later one, which begins with the
-    first evidence after `at` and takes over what the run was to others.
+    """Cut a run of the same value in two, since another was said in between; returns the later one, which begins as the
+    evidence after `at` tells and takes over what the run was to others.
     """
     later = tuple(s for s in stay.sources if s.time is not None and s.time > at)
     moved = {s.memory_id for s in later if s.memory_id}
     rest = {s.memory_id for s in stay.sources if s not in later and s.memory_id}
     evidence = tx.edges(stay.id, "out", (EdgeType.DERIVED_FROM,))
-    start = min(s.time for s in later if s.time is not None)
+    by_id = {edge.dst: edge for edge in evidence}
+    start = min(begin for s in later if (begin := told(s, by_id)) is not None)
     new = replace(without_evidence(tx, stay, rest, evidence), id=new_id(), version=1, valid_from=start, seen=len(later))
     new = tx.put(new, "split")
     old = without_evidence(tx, stay, moved, evidence)
-    tx.put(replace(old, seen=max(1, len(old.sources)), status=Status.SUPERSEDED, valid_to=start), "split")
+    tx.put(
+        replace(old, seen=max(1, len(old.sources)), status=Status.SUPERSEDED, valid_to=max(start, _begin(old))), "split"
+    )
     for edge in evidence:
         if edge.dst in moved:
             tx.unlink(stay.id, edge.dst, EdgeType.DERIVED_FROM)
@@ -71,6 +82,29 @@ def split(tx: WriteTx, stay: Memory, at: datetime) -> Memory:
         tx.unlink(edge.src, stay.id, EdgeType.SUPERSEDES)
         tx.link(Edge(edge.src, new.id, EdgeType.SUPERSEDES, valid_from=edge.valid_from))
     return new
+
+
+def _join(tx: WriteTx, stay: Memory, later: Memory) -> None:
+    """Make one of two runs of a value between which nothing else is said any more: what `split` does, the other way round."""
+    known = {s.memory_id for s in stay.sources if s.memory_id}
+    more = tuple(s for s in later.sources if s.memory_id not in known)
+    whole = replace(
+        stay,
+        sources=(*stay.sources, *more),
+        seen=stay.seen + later.seen - (len(later.sources) - len(more)),
+        tags=tuple(dict.fromkeys((*stay.tags, *later.tags))),
+        confidence=max(stay.confidence, later.confidence),
+        valid_from=min((stay, later), key=_begin).valid_from,
+        status=later.status,
+        valid_to=later.valid_to,
+    )
+    tx.put(whole, "join")
+    for edge in tx.edges(later.id, "both"):
+        tx.unlink(edge.src, edge.dst, edge.type, edge.predicate)
+        src, dst = (stay.id if id == later.id else id for id in (edge.src, edge.dst))
+        if src != dst:
+            tx.link(replace(edge, src=src, dst=dst))
+    tx.put(replace(later, status=Status.RETRACTED, retracted_at=tx.now), "join")
 
 
 def reinstate(tx: WriteTx, id: str, gone: Memory, without: Collection[str]) -> Memory | None:
@@ -106,16 +140,31 @@ def last_said(memory: Memory) -> datetime:
     return max((s.time for s in memory.sources if s.time is not None), default=memory.recorded_at or _START)
 
 
-def _interrupted(stays: Sequence[Memory]) -> tuple[Memory, datetime] | None:
-    """A run of one value, and when another was said within it."""
+def _interrupted(stays: Sequence[Memory], over: Sequence[Memory]) -> tuple[Memory, datetime] | None:
+    """A run of one value, and when another was said within it, or that it is over."""
     for i, stay in enumerate(stays):
-        until = last_said(stay)
-        for other in stays[i + 1 :]:
-            at = first_said(other)
-            if at >= until:
-                break
-            if at > first_said(stay) and other.body.get("key") != stay.body.get("key"):
-                return stay, at
+        key, begin, until = stay.body.get("key"), first_said(stay), last_said(stay)
+        others = [first_said(m) for m in stays[i + 1 :] if m.body.get("key") != key]
+        others += [
+            first_said(m)
+            for m in over
+            if m.body.get("key") == key and m.valid_to is not None and m.valid_to >= _begin(stay)
+        ]
+        if at := min((t for t in others if begin < t < until), default=None):
+            return stay, at
+    return None
+
+
+def _one_run(
+    tx: WriteTx, stays: Sequence[Memory], over: Sequence[Memory], without: Collection[str]
+) -> tuple[Memory, Memory] | None:
+    """Two stays, one after the other, of a value that was not over when it was said again."""
+    for stay, later in itertools.pairwise(stays):
+        if stay.body.get("key") != later.body.get("key"):
+            continue
+        own = _own_end(tx, stay, tx.edges(stay.id, "in", (EdgeType.SUPERSEDES,)), over, without)
+        if own is None or first_said(later) < own:
+            return stay, later
     return None
 
 
@@ -149,9 +198,9 @@ def _own_end(
     replaced = False
     for edge in edges:
         by = tx.get(edge.src)
-        told = by is not None and (by.layer is Layer.TRACE or by.slot != stay.slot)
-        replaced = replaced or not told
-        if by is not None and told and by.status is not Status.RETRACTED and by.id not in without:
+        says = by is not None and (by.layer is Layer.TRACE or by.slot != stay.slot)
+        replaced = replaced or not says
+        if by is not None and says and by.status is not Status.RETRACTED and by.id not in without:
             ends.append(edge.valid_from or by.happened_at or _START)
     if ends and not replaced and all(edge.valid_from is None for edge in edges):
         ends = [stay.valid_to or min(ends)]  # an older file does not say in the edge which end was told

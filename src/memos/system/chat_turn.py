@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger(__name__)
 TALK = 4  # messages before the question by which suggestions are made
+KEPT = 200_000  # characters of an answer that are kept: as many as a server takes of a message
 LEFT, FAILED, CUT_OFF = (
     "left",
     "failed",
@@ -258,8 +259,9 @@ class Turn:
         said = self._said.text if self._said is not None else ""
         answer = without_context(without_citations(said) if self._ask.cite else said)
         if answer.strip():
-            why = self._incomplete()
-            out.append({"role": "assistant", "content": answer} | ({"info": {"incomplete": why}} if why else {}))
+            why = self._incomplete() or (CUT_OFF if len(answer) > KEPT else None)
+            kept = {"role": "assistant", "content": answer[:KEPT]}
+            out.append(kept | ({"info": {"incomplete": why}} if why else {}))
         return out
 
     def _incomplete(self) -> str | None:

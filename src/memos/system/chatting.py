@@ -197,7 +197,7 @@ class Chatting(Writing, Finding):
         """
         if language not in (None, "en", "zh"):
             raise InvalidInput(f"language is 'en' or 'zh', got {language!r:.40}")
-        before = parse_context(messages, now=utcnow(), zone=self.settings.timezone)
+        before = parse_context(messages, now=utcnow(), zone=self.settings.timezone, called="messages")
         said = "\n".join(message.text for message in before[-2:])
         where: dict[str, Any] = {"user": user, "cube": cube}
         entities = await self.list(kinds=[Kind.ENTITY], limit=suggestions.RECENT, **where)
@@ -263,7 +263,7 @@ class Chatting(Writing, Finding):
             cube=cube,
             cubes=None if cubes is None else listed(cubes, "cubes"),
             session=session,
-            history=parse_context(history, now=now, zone=self.settings.timezone),
+            history=parse_context(history, now=now, zone=self.settings.timezone, called="history"),
             system_prompt=None if system_prompt is None else well_formed(system_prompt),
             temperature=_within(temperature, "temperature", 2),
             top_p=_within(top_p, "top_p", 1),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import json
 import time
 from dataclasses import replace
 
@@ -166,6 +167,35 @@ class TestEveryDialect:
             with pytest.raises(ModelError) as caught:
                 await call
             assert "sk-secret" not in str(caught.value)
+
+    @pytest.mark.parametrize("status", [200, 400, 401, 429, 500])
+    async def test_a_key_that_the_server_repeats_is_not_repeated(
+        self, llm_server: LlmServer, spec: str, status: int
+    ) -> None:
+        said = json.dumps({"error": {"message": "Incorrect API key provided: sk-secret", "type": "x"}}).encode()
+        event = b"event: error\ndata: " + said + b"\n\n"
+        model = made(llm_server, spec, replace(FAST, attempts=1))
+        for raw in (said, event if status == 200 else said):
+            llm_server.say(Answer(status=status, message="Incorrect API key provided: sk-secret", raw=raw))
+            with pytest.raises(ModelError, match=r"provided|JSON|no content") as caught:
+                await (model.complete(ASK) if raw is said else pieces_of(model))
+            assert "sk-secret" not in f"{caught.value!r} {caught.value.__cause__!r}"
+
+    async def test_a_model_that_does_not_come_to_an_end_is_not_listened_to(
+        self, llm_server: LlmServer, spec: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("memos.models.llm.remote._MOST_CHARACTERS", 100)
+        llm_server.otherwise = Answer("again and " * 11)
+        model, got = made(llm_server, spec), list[Piece]()
+        with pytest.raises(ModelError, match="more than 100 characters"):
+            await model.complete(ASK)
+        with pytest.raises(ModelError, match="more than 100 characters"):
+            await collected(model, got)
+        assert 90 < len(joined(got)[0]) <= 100
+        monkeypatch.setattr("memos.models.llm.remote._MOST_BYTES", 60)
+        with pytest.raises(ModelError, match="answered more than"):
+            await model.complete(ASK)
+        assert (len(llm_server.requests), model.circuit) == (3, CircuitState.CLOSED)
 
     async def test_an_empty_answer_is_an_answer(self, llm_server: LlmServer, spec: str) -> None:
         llm_server.otherwise = empty()

@@ -26,7 +26,9 @@ def model() -> ScriptedModel:
 
 @pytest.fixture
 async def client(tmp_path: Path, model: ScriptedModel) -> AsyncIterator[httpx2.AsyncClient]:
-    app = create_app(AsyncMemOS(tmp_path / "home", embedder="none", llm=model, reading="fast"), ServerOptions(text_chars=1000))
+    app = create_app(
+        AsyncMemOS(tmp_path / "home", embedder="none", llm=model, reading="fast"), ServerOptions(text_chars=1000)
+    )
     async with app.router.lifespan_context(app), in_process(app) as made:
         await made.post("/v1/memories", json={"user": "ada", "messages": "I live in Bergen."})
         yield made
@@ -39,11 +41,15 @@ async def events(client: httpx2.AsyncClient, **body: Any) -> list[dict[str, Any]
 
 
 async def test_the_answer_has_its_references_and_what_was_added(client: httpx2.AsyncClient) -> None:
-    answer = await client.post("/v1/chat", json={"user": "ada", "query": "Where do I live?", "session": "s", "tags": ["t"]})
+    answer = await client.post(
+        "/v1/chat", json={"user": "ada", "query": "Where do I live?", "session": "s", "tags": ["t"]}
+    )
     told = answer.json()
     assert answer.status_code == 200 and told["text"] == "You live in Bergen." and told["reasoning"] == "Hm."
     assert told["references"][0]["memory"]["text"] == "I live in Bergen." and told["recall"] == "found"
-    assert (told["model"], told["finish"]) == ("openai:gpt-4o-mini", "stop") and told["usage"].keys() >= {"input_tokens"}
+    assert (told["model"], told["finish"]) == ("openai:gpt-4o-mini", "stop") and told["usage"].keys() >= {
+        "input_tokens"
+    }
     kept = await client.post("/v1/memories/get", json={"user": "ada", "ids": told["added"]})
     assert [(m["text"], m["session"], m["tags"]) for m in kept.json()["items"]] == [
         ("Where do I live?", "s", ["t"]), ("You live in Bergen.", "s", ["t"]),
@@ -105,5 +111,7 @@ async def test_no_more_streams_than_are_allowed(tmp_path: Path, model: ScriptedM
 async def test_models_and_suggestions(client: httpx2.AsyncClient, model: ScriptedModel) -> None:
     assert (await client.get("/v1/chat/models")).json() == {"items": ["openai:gpt-4o-mini"]}
     model.answers[:] = [ChatReply('{"questions": ["A?", "B?"]}')]
-    answer = await client.post("/v1/chat/suggestions", json={"user": "ada", "messages": [{"role": "user", "content": "Hi"}]})
+    answer = await client.post(
+        "/v1/chat/suggestions", json={"user": "ada", "messages": [{"role": "user", "content": "Hi"}]}
+    )
     assert answer.json()["questions"][:2] == ["A?", "B?"] and len(answer.json()["questions"]) == 3

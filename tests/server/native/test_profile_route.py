@@ -23,7 +23,12 @@ async def test_what_is_known_with_its_sources(app_client: httpx2.AsyncClient) ->
 
 @pytest.mark.parametrize(
     ("params", "status"),
-    [({"max_tokens": 0}, 422), ({"about": ""}, 422), ({"about": "x" * 201}, 422), ({"reference_time": "5/8/2023"}, 400)],
+    [
+        ({"max_tokens": 0}, 422),
+        ({"about": ""}, 422),
+        ({"about": "x" * 201}, 422),
+        ({"reference_time": "5/8/2023"}, 400),
+    ],
 )
 async def test_what_cannot_be_asked_is_refused(
     app_client: httpx2.AsyncClient, params: dict[str, Any], status: int

@@ -43,14 +43,30 @@ async def messages(cloud: Cloud, **body: Any) -> list[tuple[str, str]]:
 
 
 async def test_the_answer_rests_on_memories_and_the_turn_is_kept(cloud: Cloud, model: ScriptedModel) -> None:
-    data = await cloud.ok("chat", user_id="alice", query="What do I like?", conversation_id="new", tags=["t"], agent_id="bot", app_id="app")
+    data = await cloud.ok(
+        "chat",
+        user_id="alice",
+        query="What do I like?",
+        conversation_id="new",
+        tags=["t"],
+        agent_id="bot",
+        app_id="app",
+    )
     assert data["response"] == "You like strawberries. 🍓"
     assert any("I like strawberries." in item["memory_value"] for item in data["memory_detail_list"])
     assert "I like strawberries." in model.prompts[0]
     asked = model.requests[0]
     assert (asked.temperature, asked.top_p, asked.max_tokens) == (0.7, 0.95, 8192)
-    assert await messages(cloud, conversation_id="new") == [("user", "What do I like?"), ("assistant", "You like strawberries. 🍓")]
-    found = await cloud.ok("search/memory", user_id="alice", query="What do I like?", filter={"and": [{"app_id": "app"}, {"tags": {"contains": "t"}}]})
+    assert await messages(cloud, conversation_id="new") == [
+        ("user", "What do I like?"),
+        ("assistant", "You like strawberries. 🍓"),
+    ]
+    found = await cloud.ok(
+        "search/memory",
+        user_id="alice",
+        query="What do I like?",
+        filter={"and": [{"app_id": "app"}, {"tags": {"contains": "t"}}]},
+    )
     assert found["memory_detail_list"]
 
 
@@ -58,7 +74,11 @@ async def test_the_conversation_goes_on_by_its_id(cloud: Cloud, model: ScriptedM
     for query in ("My cat is Tom.", "What is it called?"):
         await cloud.ok("chat", user_id="alice", query=query, conversation_id="c")
     said = [(m.role, m.content) for m in model.requests[1].messages[1:]]
-    assert said == [("user", "My cat is Tom."), ("assistant", "You like strawberries. 🍓"), ("user", "What is it called?")]
+    assert said == [
+        ("user", "My cat is Tom."),
+        ("assistant", "You like strawberries. 🍓"),
+        ("user", "What is it called?"),
+    ]
     await cloud.ok("chat", user_id="alice", query="And now?", conversation_id="another")
     assert len(model.requests[2].messages) == 2
 
@@ -77,7 +97,10 @@ async def test_a_failure_in_the_stream_is_a_frame_and_before_it_a_code(cloud: Cl
     assert [f["type"] for f in found] == ["text", "text", "error"] and found[-1]["content"] == "too late"
     assert (await messages(cloud, conversation_id="s"))[0] == ("user", "What do I like?")
     assert await cloud.error("chat", user_id="alice", query="x", stream=True, model_name="gpt-9") == (200, 40000)
-    assert await cloud.error("chat", user_id="alice", query="x", stream=True, knowledgebase_ids=["kb-none"]) == (200, 50120)
+    assert await cloud.error("chat", user_id="alice", query="x", stream=True, knowledgebase_ids=["kb-none"]) == (
+        200,
+        50120,
+    )
     assert await cloud.error("chat", user_id="alice") == (200, 40002)
 
 
@@ -87,7 +110,11 @@ async def test_nothing_is_kept_when_that_is_asked(cloud: Cloud) -> None:
 
 
 async def test_limits_and_filters_are_those_of_a_search(cloud: Cloud, model: ScriptedModel) -> None:
-    for body in ({"memory_limit_number": 0, "include_preference": False}, {"filter": {"tags": {"contains": "none"}}}, {"relativity": 1.0}):
+    for body in (
+        {"memory_limit_number": 0, "include_preference": False},
+        {"filter": {"tags": {"contains": "none"}}},
+        {"relativity": 1.0},
+    ):
         data = await cloud.ok("chat", user_id="alice", query="Which berries?", add_message_on_answer=False, **body)
         assert data["memory_detail_list"] == [], body
     assert all("I like strawberries." not in prompt for prompt in model.prompts)

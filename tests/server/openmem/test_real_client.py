@@ -322,7 +322,9 @@ def test_it_chats_whole_and_as_a_stream(unpacked: Path, tmp_path: Path) -> None:
         try:
             live = start(MEMOS_LLM="openai-compatible:stub", MEMOS_LLM_URL=llm.url, MEMOS_READING="fast")
             with driving(live.url, unpacked, tmp_path) as client:
-                client.add_message(messages=[said("I like strawberries.")], user_id="u", conversation_id="c", async_mode=False)
+                client.add_message(
+                    messages=[said("I like strawberries.")], user_id="u", conversation_id="c", async_mode=False
+                )
                 told = client.chat(user_id="u", conversation_id="c", query="What do I like?")
                 assert (told["model"], told["response"]) == ("MemOSChatResponse", "Du magst Erdbeeren. 你喜欢草莓。🍓")
                 assert "strawberries" in llm.requests[-1].prompt

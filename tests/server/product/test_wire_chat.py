@@ -100,7 +100,9 @@ async def test_the_playground_tells_everything_in_order(client: httpx2.AsyncClie
 
     model.answers[:] = [cites, ChatReply('{"questions": ["What do I like?", "Where was I born?", "Who are you?"]}')]
     model.piece = 3
-    found = await frames(client, "/product/chat/stream/playground", user_id="ada", query="Where do I live?", beginner_guide_step="first")
+    found = await frames(
+        client, "/product/chat/stream/playground", user_id="ada", query="Where do I live?", beginner_guide_step="first"
+    )
     assert kinds(found) == [
         "status 0", "status 1", "reference", "pref_md_string", "reference", "status reasoning", "reasoning", "status 2", "text", "time",
         "suggestion", "end",
@@ -132,7 +134,9 @@ async def test_preferences_are_told_and_shown_to_the_model(client: httpx2.AsyncC
 
 class TestAFailingModel:
     @pytest.mark.parametrize("path", STREAMS)
-    async def test_is_a_frame_and_the_question_is_kept(self, client: httpx2.AsyncClient, model: ScriptedModel, path: str) -> None:
+    async def test_is_a_frame_and_the_question_is_kept(
+        self, client: httpx2.AsyncClient, model: ScriptedModel, path: str
+    ) -> None:
         model.broken_after = (4, ModelTimeout("the model did not answer within 60 s"))
         found = await frames(client, path, user_id="ada", query="Remember my boat is Wren")
         (error,) = [frame for frame in found if frame["type"] == "error"]
@@ -151,11 +155,20 @@ class TestAFailingModel:
 
 
 class TestWhatIsAsked:
-    async def test_sampling_history_and_prompt_reach_the_model(self, client: httpx2.AsyncClient, model: ScriptedModel) -> None:
+    async def test_sampling_history_and_prompt_reach_the_model(
+        self, client: httpx2.AsyncClient, model: ScriptedModel
+    ) -> None:
         history = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "Hello Ada."}]
-        body = {"history": history, "system_prompt": "You are a pirate.\n{memories}\nArr.", "temperature": 0.5, "top_p": 0.25}
+        body = {
+            "history": history,
+            "system_prompt": "You are a pirate.\n{memories}\nArr.",
+            "temperature": 0.5,
+            "top_p": 0.25,
+        }
         for path in ("/product/chat/complete", *STREAMS):
-            await client.post(path, json={"user_id": "ada", "query": "Where do I live?", **body, "max_tokens": 99, **KEY})
+            await client.post(
+                path, json={"user_id": "ada", "query": "Where do I live?", **body, "max_tokens": 99, **KEY}
+            )
             asked = model.requests.pop(0)
             assert (asked.temperature, asked.top_p, asked.max_tokens) == (0.5, 0.25, 99)
             system, *rest = asked.messages
@@ -166,8 +179,14 @@ class TestWhatIsAsked:
 
     async def test_a_strict_threshold_keeps_the_three_best(self, client: httpx2.AsyncClient) -> None:
         for n in range(6):
-            await post(client, "/product/add", user_id="ada", messages=f"Lamp number {n} stands in the hall of the house.")
-        asked = {"user_id": "ada", "query": "Which lamps stand in the hall of the house?", "add_message_on_answer": False}
+            await post(
+                client, "/product/add", user_id="ada", messages=f"Lamp number {n} stands in the hall of the house."
+            )
+        asked = {
+            "user_id": "ada",
+            "query": "Which lamps stand in the hall of the house?",
+            "add_message_on_answer": False,
+        }
         strict = await post(client, "/product/chat/complete", **asked, threshold=1.0)
         usual = await post(client, "/product/chat/complete", **asked)
         few = await post(client, "/product/chat/complete", **asked, top_k=2)
@@ -178,13 +197,17 @@ class TestWhatIsAsked:
         assert await stored(client) == ["I live in Bergen."]
 
     async def test_the_cubes_named_are_read_and_written(self, client: httpx2.AsyncClient, model: ScriptedModel) -> None:
-        await post(client, "/product/add", user_id="ada", writable_cube_ids=["work"], messages="The door code of work is 4711.")
+        await post(
+            client, "/product/add", user_id="ada", writable_cube_ids=["work"], messages="The door code of work is 4711."
+        )
         got = await post(
             client, "/product/chat/complete", user_id="ada", query="Which door code?", readable_cube_ids=["work"], writable_cube_ids=["log", "log2"],
         )  # fmt: skip
         assert {r["cube_id"] for r in got["references"]} == {"work"} and "4711" in model.prompts[0]
         assert len(got["memory_ids"]) == 4
-        assert await stored(client, "log") == await stored(client, "log2") == ["Which door code?", "You live in Bergen."]
+        assert (
+            await stored(client, "log") == await stored(client, "log2") == ["Which door code?", "You live in Bergen."]
+        )
         got = await post(client, "/product/chat/complete", user_id="ada", query="Which door code?", mem_cube_id="work")
         assert len(await stored(client, "work")) == 3
 
@@ -206,8 +229,12 @@ class TestBusinessUsers:
         assert got["code"] == 403 and "business_key" in got["message"]
 
     async def test_have_no_memories_unless_they_ask(self, client: httpx2.AsyncClient, model: ScriptedModel) -> None:
-        answer = await client.post(STREAMS[2], json={"user_id": "ada", "query": "Where do I live?", "business_key": "bk-1"})
-        assert answer.status_code == 200 and "Bergen" not in model.prompts[0] and "memos-context" not in model.prompts[0]
+        answer = await client.post(
+            STREAMS[2], json={"user_id": "ada", "query": "Where do I live?", "business_key": "bk-1"}
+        )
+        assert (
+            answer.status_code == 200 and "Bergen" not in model.prompts[0] and "memos-context" not in model.prompts[0]
+        )
         await frames(client, STREAMS[2], user_id="ada", query="Where do I live?")
         assert "I live in Bergen." in model.prompts[1]
 
@@ -247,5 +274,7 @@ async def test_suggestions_are_the_models(client: httpx2.AsyncClient, model: Scr
     model.answers[:] = [ChatReply('{"questions": ["A?", "B?", "C?"]}'), ModelTimeout("late")]
     asked = {"user_id": "ada", "mem_cube_id": "ada", "language": "en"}
     assert (await post(client, "/product/suggestions", **asked))["data"] == {"query": ["A?", "B?", "C?"]}
-    ruled = (await post(client, "/product/suggestions", **asked, message=[{"role": "user", "content": "hi"}]))["data"]["query"]
+    ruled = (await post(client, "/product/suggestions", **asked, message=[{"role": "user", "content": "hi"}]))["data"][
+        "query"
+    ]
     assert len(ruled) == 3 and any("Bergen" in question for question in ruled)

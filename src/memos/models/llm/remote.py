@@ -26,6 +26,10 @@ from memos.models.llm.sse import Events, TooLong
 from memos.models.resilience import CircuitState, Failure, RetryPolicy
 
 _REFUSALS = 6  # that one request may meet
+_MOST_CHARACTERS = (
+    1_000_000  # of an answer with its thinking: a model that does not come to an end is not listened to for ever
+)
+_MOST_BYTES = 16 << 20  # of an answer as it is sent
 _DRAIN_SECONDS = 0.5  # after the last event, so that the connection can be used again
 
 
@@ -95,12 +99,14 @@ class RemoteChatModel:
         asking = _Asking(self, request, stream=False)
         while True:
             try:
-                body = await self.http.post(self.dialect.path, asking.payload)
+                body = await self.http.post(self.dialect.path, asking.payload, most=_MOST_BYTES)
             except Refused as refused:
                 asking.again_without(refused)
                 continue
             asking.taken()
-            return reply_of(self.dialect.answer(body), request, self.model)
+            said = self.dialect.answer(body)
+            self._bounded(len(said.text) + len(said.reasoning))
+            return reply_of(said, request, self.model)
 
     async def _begun(self, request: ChatRequest) -> tuple[Piece, AsyncGenerator[Piece, None]]:
         """The first piece of a stream, and the others."""
@@ -139,15 +145,17 @@ class RemoteChatModel:
                 asking.again_without(refused)
 
     async def _read(self, request: ChatRequest, chunks: AsyncIterator[bytes]) -> AsyncGenerator[Piece, None]:
-        assembly, events = Assembly(), Events()
+        assembly, events, length = Assembly(), Events(), 0
         async for data in _data(events, chunks, self.model_id):
-            said = self.dialect.event(data)
+            said = self.dialect.event(self.http.without_secrets(data))
+            length += len(said.text) + len(said.reasoning)
+            self._bounded(length)
             for piece in assembly.add(said):
                 yield piece
             if said.done:
                 break
         if not assembly.complete:
-            if (whole := _json(events.other)) is not None:  # it does not stream
+            if (whole := _json(self.http.without_secrets(events.other))) is not None:  # it does not stream
                 reply = reply_of(self.dialect.answer(whole), request, self.model)
                 yield Piece(reply.text, reply.reasoning, reply)
                 return
@@ -159,6 +167,10 @@ class RemoteChatModel:
             async with asyncio.timeout(_DRAIN_SECONDS):
                 async for _ in chunks:
                     pass
+
+    def _bounded(self, length: int) -> None:
+        if length > _MOST_CHARACTERS:
+            raise Failure(ModelError(f"{self.model_id} answered more than {_MOST_CHARACTERS:,} characters"))
 
 
 class _Asking:

@@ -5,6 +5,7 @@ An answer that cannot be used is asked for once more, with what was wrong with i
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Generic, TypeVar
 
@@ -21,6 +22,8 @@ T = TypeVar("T", bound="BaseModel")
 _USUAL_TOKENS = 4_096  # of an answer that was cut although nobody said how long it may be
 _MORE_TOKENS = 4  # times as many for the second try: a model that thinks needs most of them for that
 _MOST_TOKENS = 65_536
+_LONGEST = 400_000  # characters of an answer that are read: more than the most tokens are
+_LONG = 10_000  # what is longer is read beside the event loop
 _SHOWN = 2_000  # characters of an unusable answer that the model is shown again
 _SAME_AGAIN = "The answer above cannot be used: {why}. Answer again: the JSON alone, complete, no other words."
 
@@ -68,7 +71,7 @@ async def ask_for(
     while True:
         reply = await model.complete(asked)
         usage, calls = _sum(usage, reply.usage), calls + 1
-        read = _read(reply, answer, whole)
+        read = await _read_beside(reply, answer, whole)
         if not isinstance(read, str):
             value, cut, dropped = read
             return Answered(value, usage, calls, cut, dropped)
@@ -77,6 +80,15 @@ async def ask_for(
                 f"{model.model_id} gave no usable answer: {read}", reply=reply.text, usage=usage, calls=calls
             )
         asked = _longer(first) if reply.finish == "length" else _corrected(first, reply.text, read)
+
+
+async def _read_beside(reply: ChatReply, answer: type[T], whole: bool) -> tuple[T, bool, int] | str:
+    """`_read`, which nobody waits for: a model may send whatever it likes, and as much of it."""
+    if len(reply.text) <= _LONG:
+        return _read(reply, answer, whole)
+    if len(reply.text) > _LONGEST:
+        return f"it is longer than {_LONGEST} characters"
+    return await asyncio.to_thread(_read, reply, answer, whole)
 
 
 def _read(reply: ChatReply, answer: type[T], whole: bool) -> tuple[T, bool, int] | str:

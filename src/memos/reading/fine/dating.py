@@ -20,6 +20,7 @@ from memos.text.intervals import clock_of, day_of, month_of, year_of
 
 _ISO = re.compile(r"(\d{4})(?:-(\d\d?)(?:-(\d\d?)(?:[T ](\d\d?):(\d\d)(?::\d\d.*)?)?)?)?")
 _NEAR = timedelta(days=8)  # "last Saturday" is meant in one of two weeks
+_LONGEST = 100  # characters of a time: more is none
 _EARLIEST, _AHEAD = 1900, 30  # years that people speak of
 
 
@@ -35,8 +36,10 @@ class Told:
 
 def told(given: str, lines: Sequence[Line]) -> Told | None:
     """The time that a model gave, as far as the messages speak of it; the first one is where it was said. None: they do not."""
-    first = lines[0]
-    meant = _iso(given.strip(), first) or _words(given, lines)
+    first, given = lines[0], given.strip()
+    if len(given) > _LONGEST:
+        return None
+    meant = _iso(given, first) or _words(given, lines)
     if meant is None or not _EARLIEST <= meant.from_.year <= first.time.year + _AHEAD:
         return None
     said = [m for line in lines for m in line.dates if not (m.relative and line.role == DOCUMENT)]

@@ -34,6 +34,7 @@ from memos.text.analysis import analyze
 LEAST = 0.25  # what is less sure than this is not kept
 SURE = 0.55  # and what is less sure than this takes nothing's place and ends nothing: it stands beside what is known
 _MOST = 0.95
+_LONGEST_WHAT = 120  # characters of the name of an attribute
 _IMPLIED = 0.6  # at most, where nobody stated it
 _HEARSAY = 0.85  # the share of what one speaker says of another
 _ADVISED = 0.8  # the share of what an assistant says of things
@@ -79,7 +80,9 @@ def statement(fact: Fact, ground: Ground, options: ReadingOptions) -> Statement 
         return None
     cited = _own_first(cited, subject)
     text = " ".join(fact.text.split())
-    fact = fact.model_copy(update={"text": text if len(text) <= LONGEST_TEXT else ""})
+    fact = fact.model_copy(
+        update={"text": text if len(text) <= LONGEST_TEXT else "", "what": fact.what[:_LONGEST_WHAT]}
+    )
     start, end = (told(words, cited) if words else None for words in (fact.start, fact.end))
     wordy = fact.kind in ("event", "plan") and not fact.value
     others = [line for line in ground.lines if line.teaches and line not in cited and line.role == cited[0].role]

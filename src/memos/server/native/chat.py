@@ -9,12 +9,12 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Response
 from pydantic import ConfigDict, Field, TypeAdapter, WithJsonSchema
 
-from memos.answers import CONTEXT_TOKENS, LIMIT, ChatAnswer, ChatEvent, ChatModels, Suggested
+from memos.answers import CONTEXT_TOKENS, LIMIT, ChatAnswer, ChatError, ChatEvent, ChatModels, Suggested
 from memos.reading.foreign import ROLES
 from memos.server.app import Core
 from memos.server.caller import READ, WRITE
 from memos.server.frame import FrameDep
-from memos.server.limits import check_messages
+from memos.server.limits import check_messages, check_text
 from memos.server.native import fields
 from memos.server.native.answers import reply, to_json
 from memos.server.native.fields import A_NUMBER, NOT_BLANK, Flag, Info, Name, Scoped, Session, Tags
@@ -22,7 +22,7 @@ from memos.server.native.models import either
 from memos.server.native.problems import asks, reads, writes
 from memos.server.native.scope import ActingDep, WhoseTooDep
 from memos.server.quick import QuickRoute
-from memos.server.sse import begun
+from memos.server.sse import CUT_OFF, begun
 from memos.system import AsyncMemOS
 
 router = APIRouter(prefix="/v1/chat", tags=["Chat"], route_class=QuickRoute)
@@ -124,6 +124,7 @@ async def chat(memos: Core, whose: WhoseTooDep, frame: FrameDep, body: Chat) -> 
     """
     check_messages(frame.options, body.query)
     check_messages(frame.options, body.history)
+    check_text(frame.options, body.system_prompt, "system_prompt has")
     place = whose.place(body, WRITE if body.add else READ)
     options = body.model_dump(exclude={"user", "cube", "stream", "suggest", "history", "filter", "kinds"})
     options |= {
@@ -136,7 +137,8 @@ async def chat(memos: Core, whose: WhoseTooDep, frame: FrameDep, body: Chat) -> 
     if not body.stream:
         return reply(await memos.chat(**options))
     frame.streams.check_room()
-    return frame.streams.reply(await begun(_told(memos, options | {"suggest": body.suggest})))
+    stopped = to_json(ChatError("unavailable", CUT_OFF)).decode()
+    return frame.streams.reply(await begun(_told(memos, options | {"suggest": body.suggest})), stopped=stopped)
 
 
 async def _told(memos: AsyncMemOS, options: dict[str, Any]) -> AsyncGenerator[str | None, None]:

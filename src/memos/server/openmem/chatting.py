@@ -12,7 +12,7 @@ from typing import Any
 
 from starlette.responses import Response
 
-from memos.answers import ChatEvent
+from memos.answers import ChatError, ChatEvent
 from memos.memory.hit import Hit, SearchResult
 from memos.memory.time import load_zone
 from memos.server.caller import READ, WRITE, Caller
@@ -24,7 +24,7 @@ from memos.server.openmem.codes import ok
 from memos.server.openmem.details import MemoryDetail
 from memos.server.openmem.messages import newest_messages
 from memos.server.openmem.subjects import bases
-from memos.server.sse import begun
+from memos.server.sse import CUT_OFF, begun
 from memos.system import AsyncMemOS
 
 CONTEXT_TOKENS = 4_000
@@ -69,7 +69,9 @@ async def chat(memos: AsyncMemOS, caller: Caller, frame: Frame, body: ChatBody) 
         "info": {**(body.info or {}), **{name: value for name, value in labels.items() if value is not None}},
     }
     if body.stream:
-        return frame.streams.reply(await begun(_told(memos, options)))
+        return frame.streams.reply(
+            await begun(_told(memos, options)), stopped=_frame(ChatError("unavailable", CUT_OFF))
+        )
     answer = await memos.chat(**options)
     if body.add_message_on_answer and not body.async_mode:
         await memos.flush(user=user)

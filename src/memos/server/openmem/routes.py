@@ -116,6 +116,7 @@ async def chat(memos: Core, caller: CallerDep, frame: FrameDep, body: bodies.Cha
     chat model.
     """
     check_messages(frame.options, body.query)
+    check_text(frame.options, body.system_prompt, "system_prompt has")
     return await chatting.chat(memos, caller, frame, body)
 
 

@@ -71,13 +71,15 @@ async def _add_to(core: AsyncMemOS, body: AddBody, user: str, cube: str, taken: 
         tags=tags,
         info=info,
         reading=how,
-        wait=wait and how == "fine",
+        wait=wait and how != "fast",
         task_id=body.task_id,
     )
     for file in files:
         report.notices += [n for n in file.notices if n not in report.notices]
         report.tasks += [file.task] if file.task is not None else []
         report.rows.append(_row(file.memory.text, file.id, memory_type(file.memory.kind), cube))
+        if wait and how != "fast":
+            report.rows += await _derived(core, [file.id], user, cube, depth=2)
     if not taken.messages and taken.files:
         return
     done = await core.add(
@@ -123,11 +125,16 @@ async def _rows(core: AsyncMemOS, body: AddBody, user: str, done: AddResult) -> 
     records = {record.id: record for record in done}
     rows = [_row(r.text, r.id, memory_type(Kind.TRACE), done.cube) for r in records.values()]
     if body.async_mode == "sync" and body.mode != "fast":
-        edges = [EdgeType.DERIVED_FROM]
-        graph = await core.graph(list(records), depth=1, types=edges, direction="in", user=user, cube=done.cube)
-        derived = [m for m in graph.memories if m.layer is not Layer.TRACE]
-        rows += [_row(m.text, m.id, memory_type(m.kind), done.cube) for m in derived]
+        rows += await _derived(core, list(records), user, done.cube, depth=1)
     return rows
+
+
+async def _derived(core: AsyncMemOS, ids: list[str], user: str, cube: str, *, depth: int) -> list[dict[str, Any]]:
+    """The rows of what rests on records, or (`depth` 2) on the pieces of documents."""
+    edges = [EdgeType.DERIVED_FROM, *([EdgeType.PART_OF] if depth > 1 else [])]
+    graph = await core.graph(ids, depth=depth, types=edges, direction="in", user=user, cube=cube)
+    derived = [m for m in graph.memories if m.layer is not Layer.TRACE]
+    return [_row(m.text, m.id, memory_type(m.kind), cube) for m in derived]
 
 
 def _row(text: str, id: str, type: str, cube: str) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from typing import Any
 
 from starlette.responses import Response
 
+from memos.answers import ChatError
 from memos.errors import AccessDenied
 from memos.memory.hit import Hit, SearchResult
 from memos.memory.time import load_zone
@@ -23,7 +24,7 @@ from memos.server.product import search as searching
 from memos.server.product.models import BusinessBody, ChatBody, SearchBody
 from memos.server.product.replies import ok
 from memos.server.product.translate import filters_by_cube, ref_id
-from memos.server.sse import begun
+from memos.server.sse import CUT_OFF, begun
 from memos.server.translate import relativity, score_of, told
 from memos.system import AsyncMemOS
 
@@ -97,7 +98,7 @@ async def stream(core: AsyncMemOS, caller: Caller, frame: Frame, body: ChatBody)
     """The answer as it is made: `reasoning` and `text`, and `error` where it fails."""
     frame.streams.check_room()
     asked = await prepared(core, caller, body)
-    return frame.streams.reply(await begun(_plain(asked, asked.options(STREAM))))
+    return frame.streams.reply(await begun(_plain(asked, asked.options(STREAM))), stopped=STOPPED)
 
 
 async def business(core: AsyncMemOS, caller: Caller, frame: Frame, body: BusinessBody) -> Response:
@@ -108,7 +109,7 @@ async def business(core: AsyncMemOS, caller: Caller, frame: Frame, body: Busines
     frame.streams.check_room()
     asked = await prepared(core, caller, body, search=body.need_search)
     more = {} if body.need_search else {"limit": 0}
-    return frame.streams.reply(await begun(_plain(asked, asked.options(STREAM) | more)))
+    return frame.streams.reply(await begun(_plain(asked, asked.options(STREAM) | more)), stopped=STOPPED)
 
 
 async def prepared(core: AsyncMemOS, caller: Caller, body: ChatBody, *, search: bool = True) -> Asked:
@@ -178,11 +179,12 @@ async def _plain(asked: Asked, options: dict[str, Any]) -> Frames:
             yield shown(event) if shown is not None else None
 
 
-def error_frame(event: Any) -> dict[str, Any]:
+def error_frame(event: ChatError) -> dict[str, Any]:
     """What went wrong, under both names that clients of this wire read it by."""
     return {"type": "error", "content": event.message, "data": event.message, "error": event.code}
 
 
+STOPPED = error_frame(ChatError("unavailable", CUT_OFF))
 _FRAMES: dict[str, Callable[[Any], dict[str, Any]]] = {
     "reasoning": lambda event: {"type": "reasoning", "data": event.text},
     "text": lambda event: {"type": "text", "data": event.text},

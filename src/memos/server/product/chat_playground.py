@@ -12,7 +12,7 @@ from memos.memory.time import load_zone
 from memos.server.caller import Caller
 from memos.server.frame import Frame
 from memos.server.product import preferences
-from memos.server.product.chat import STREAM, Asked, Frames, error_frame, prepared
+from memos.server.product.chat import STOPPED, STREAM, Asked, Frames, error_frame, prepared
 from memos.server.product.evidence import evidence_of
 from memos.server.product.models import PlaygroundBody
 from memos.server.product.translate import found
@@ -27,7 +27,7 @@ async def playground(core: AsyncMemOS, caller: Caller, frame: Frame, body: Playg
     frame.streams.check_room()
     asked = await prepared(core, caller, body)
     options = asked.options(STREAM) | {"cite": True, "suggest": True}
-    return frame.streams.reply(await begun(_told(asked, options)))
+    return frame.streams.reply(await begun(_told(asked, options)), stopped=STOPPED)
 
 
 async def _told(asked: Asked, options: dict[str, Any]) -> Frames:

@@ -12,7 +12,7 @@ from starlette.responses import Response
 from memos.server.app import Core
 from memos.server.caller import CallerDep
 from memos.server.frame import FrameDep
-from memos.server.limits import check_messages
+from memos.server.limits import check_messages, check_text
 from memos.server.product import add as adding
 from memos.server.product import chat, chat_playground, cubes, delete, feedback, models, read, scheduler, suggest
 from memos.server.product import search as searching
@@ -200,6 +200,7 @@ async def give_feedback(body: models.FeedbackBody, core: Core, caller: CallerDep
 def _check_chat(frame: FrameDep, body: models.ChatBody) -> None:
     check_messages(frame.options, body.query)
     check_messages(frame.options, body.history)
+    check_text(frame.options, body.system_prompt, "system_prompt has")
 
 
 ROUTERS = (router,)

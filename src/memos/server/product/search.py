@@ -129,7 +129,9 @@ def _wanted(body: SearchBody) -> _Wanted:
     """Which buckets a search fills: all as asked, or those of one memory type."""
     kind = body.search_memory_type
     if kind == working.TYPE:  # whatever is at hand
-        return _Wanted(texts=TEXTS | PREFERENCES, text_k=body.top_k, preferences=0, tools=0, tool_kinds=frozenset(), skills=0)
+        return _Wanted(
+            texts=TEXTS | PREFERENCES, text_k=body.top_k, preferences=0, tools=0, tool_kinds=frozenset(), skills=0
+        )
     only = None if kind == "All" else kinds_of(kind)
     texts = None if only is None else only & TEXTS
     tools = TOOLS if only is None else only & TOOLS

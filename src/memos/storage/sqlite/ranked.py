@@ -196,7 +196,8 @@ def _cold_pool(db: apsw.Connection, probe: Probe, where: Filter | None, view: Vi
         where = shown if where is None else And((where, shown))
     found = reads.text_rows(db, TextQuery(tuple(probe.terms)), probe.text_pool, where, view)
     columns: dict[str, NDArray[Any]] = {
-        name: np.zeros(len(found), np.float32) for name in ("dense", "dense_window", "speaker", "date", "exact", "worth")
+        name: np.zeros(len(found), np.float32)
+        for name in ("dense", "dense_window", "speaker", "date", "exact", "worth")
     }
     columns["lexical"] = columns["coarse"] = np.asarray([r.score for r in found], np.float32)
     columns |= traits(

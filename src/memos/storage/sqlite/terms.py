@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from sys import intern
 from typing import Any
 
 import apsw
 import numpy as np
 
-_CACHE_LIMIT = 200_000
+_CACHE_LIMIT = 4_096  # terms of one cube; a thousand cubes may be open, and what is common comes back with the next message
 
 
 class TermDictionary:
@@ -38,13 +39,16 @@ class TermDictionary:
             if missing:
                 added = "INSERT INTO terms(term) SELECT value FROM json_each(?) RETURNING term, id"
                 made: list[Any] = self._db.execute(added, (json.dumps(missing),)).fetchall()
-                cache.update(made)
+                self._keep(made)
         return [cache[t] for t in wanted]
 
     def _load(self, terms: list[str]) -> None:
         known = "SELECT t.term, t.id FROM json_each(?) j CROSS JOIN terms t ON t.term=j.value"
         found: list[Any] = self._db.execute(known, (json.dumps(terms),)).fetchall()
-        self._ids.update(found)
+        self._keep(found)
+
+    def _keep(self, numbered: list[Any]) -> None:
+        self._ids.update((intern(term), number) for term, number in numbered)  # cubes share their words
 
 
 def lookup(db: apsw.Connection, terms: Iterable[str]) -> dict[str, int]:
