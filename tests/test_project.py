@@ -17,6 +17,7 @@ import memos
 ROOT = Path(__file__).parents[1]
 HEAVY = (
     "numpy", "apsw", "httpx2", "rich", "typer", "structlog", "asyncio", "sqlite3", "fastapi", "uvicorn", "redis", "orjson",
+    "pydantic", "pydantic_core", "openai", "transformers", "torch", "PIL",
 )  # fmt: skip
 
 

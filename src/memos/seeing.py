@@ -25,7 +25,6 @@ from memos.models.llm.port import ChatModel
 from memos.models.llm.purposes import Llms
 from memos.models.resilience import NotAsked
 from memos.organize.depict import depict, depicted, link_again, stands
-from memos.organize.reconcile import READER
 from memos.reading.vision import describe, reader_name
 from memos.scheduler.cube_tasks import cube_of, cube_task
 from memos.scheduler.job import Done, GaveUp, Handler, Job, NotNow
@@ -33,7 +32,7 @@ from memos.scheduler.kinds import DESCRIBE, EMBED
 from memos.scheduler.middleware import named
 from memos.scheduler.worker import backoff
 from memos.settings import Settings
-from memos.storage.ports import ANY_STATUS, Change, CubeInfo, Todo, View, WriteTx
+from memos.storage.ports import ANY_STATUS, READER, Change, CubeInfo, Todo, View, WriteTx
 from memos.storage.sqlite.cube import SqliteCube
 from memos.storage.sqlite.probe import marked
 from memos.storage.sqlite.registry import SqliteRegistry

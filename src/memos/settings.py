@@ -127,11 +127,13 @@ class Settings:
                 )
         for name in _URLS:
             if getattr(self, name) and not getattr(self, name).startswith(("http://", "https://")):
-                raise InvalidInput(f"{name} must start with http:// or https://, got {getattr(self, name)!r:.120}")
+                shown = without_password(getattr(self, name))
+                raise InvalidInput(f"{name} must start with http:// or https://, got {shown!r:.120}")
         Prices.parse(self.llm_prices)
         headers_of(self.reranker_headers)
         if self.queue != "sqlite" and not self.queue.startswith(("redis://", "rediss://", "unix://")):
-            raise InvalidInput(f"queue is 'sqlite' or a Redis URL such as redis://localhost:6379/0, got {self.queue!r}")
+            shown = without_password(self.queue)
+            raise InvalidInput(f"queue is 'sqlite' or a Redis URL such as redis://localhost:6379/0, got {shown!r}")
         try:
             load_zone(self.timezone)
         except InvalidInput as error:
@@ -145,10 +147,15 @@ class Settings:
 
         Raises InvalidInput naming the variable for a value that cannot be used.
         """
+        return load(cls, "MEMOS_", env, given, cls.of_others(env, **given))
+
+    @classmethod
+    def of_others(cls, env: Mapping[str, str] | None = None, **given: Any) -> Mapping[str, Sourced]:
+        """What the variables of other installations say, with their names; arguments as for `load`."""
         env = os.environ if env is None else env
         llm = given.get("llm") or env.get("MEMOS_LLM", "").strip() or None
         reranker = given.get("reranker") or env.get("MEMOS_RERANKER", "").strip() or None
-        return load(cls, "MEMOS_", env, given, {**settings_from(env, llm), **reranker_from(env, reranker)})
+        return {**settings_from(env, llm), **reranker_from(env, reranker)}
 
     def rows(self) -> list[tuple[str, str, str]]:
         """(name, value, environment variable) of every setting, for `memos config`."""

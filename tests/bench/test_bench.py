@@ -40,7 +40,7 @@ def test_evidence_that_does_not_exist_is_dropped(tmp_path: Path) -> None:
 
 def test_the_score_counts_ranks_and_tokens() -> None:
     def hit(message: str, rank: int) -> Hit:
-        memory = Memory(id="", kind=Kind.TRACE, text="x" * 400, message_id=message)
+        memory = Memory(id="", kind=Kind.TRACE, text="x" * 398, message_id=message)  # and "- " before it: 100 tokens
         return Hit(memory, 1.0, rank, "c", memory.text)
 
     hits = [hit(f"m{i}", i + 1) for i in range(30)]

@@ -127,3 +127,11 @@ def test_a_value_that_cannot_be_used_names_its_variable(variable, value):
     with pytest.raises(InvalidInput, match=variable) as found:
         Settings.load({variable: value})
     assert "schlüssel" not in str(found.value)
+
+
+@pytest.mark.parametrize("variable", ["MEMOS_EMBEDDER_URL", "MEMOS_LLM_URL", "MEMOS_LLM_CHAT_URL", "MEMOS_QUEUE"])
+def test_an_address_of_the_wrong_kind_is_told_without_its_password(variable):
+    with pytest.raises(InvalidInput, match=variable) as found:
+        Settings.load({variable: f"ftp://ann:{SECRET}@host/v1"})
+    assert SECRET not in str(found.value)
+    assert "ftp://***@host/v1" in str(found.value)

@@ -293,3 +293,22 @@ async def test_entities_are_listed_by_page_part_of_a_name_and_type(memos: AsyncM
     for blank in ("", "  ", "x" * 201):
         with pytest.raises(InvalidInput):
             await memos.resolve_entity(blank, user="team")
+
+
+async def test_a_record_that_names_both_by_their_names_names_both_after_an_unmerge(memos: AsyncMemOS) -> None:
+    await say(memos, "We met Robert Chen in Oslo.", "Then Bob Miller bought a telescope.")
+    kept, other = await entity(memos, "Robert Chen"), await entity(memos, "Bob Miller")
+    await memos.merge_entities("Robert Chen", "Bob Miller", user="team")
+    both = await say(memos, "Then Bob Miller and Robert Chen met Carl.", "Then Robert Chen called Bob Miller.")
+    await memos.unmerge("Bob Miller", user="team")
+    assert set(both) <= await mentions(memos, kept.id)
+    assert set(both) <= await mentions(memos, other.id)
+
+
+async def test_the_name_of_what_was_merged_into_a_merged_one_stays_until_it_is_unmerged(memos: AsyncMemOS) -> None:
+    await say(memos, "We met Robert Chen in Oslo.", "Then Bob Miller bought a telescope.", "Alice Smith sings.")
+    await memos.merge_entities("Robert Chen", "Bob Miller", user="team")
+    await memos.merge_entities("Alice Smith", "Robert Chen", user="team")
+    with pytest.raises(Conflict, match="unmerge"):
+        await memos.remove_alias("Alice Smith", "Bob Miller", user="team")
+    assert (await entity(memos, "Bob Miller")).name == "Alice Smith"

@@ -181,3 +181,25 @@ def test_the_answer_without_it_when_it_fails(memos: MemOS, model: ScriptedModel)
     model.answers[:] = [ModelUnavailable("away")]
     history = [{"role": "assistant", "content": "You live in Oslo."}]
     assert memos.feedback("No, it's Bergen, not Oslo.", history=history, answer=True).answer == "You live in Bergen."
+
+
+@pytest.mark.parametrize(
+    ("said", "change"),
+    [
+        ("Did you replace Oslo with Bergen everywhere?", {"do": "replace", "old": "Oslo", "new": "Bergen", "said": "replace Oslo with Bergen"}),
+        ("Don't replace Oslo with Bergen.", {"do": "replace", "old": "Oslo", "new": "Bergen", "said": "replace Oslo with Bergen"}),
+        ("I like that Tom works.", {"do": "replace", "old": "like", "new": "works", "said": "I like that"}),
+        ("Where do I live?", {"do": "confirm", "of": ["The user lives"], "said": "Where do I live"}),
+        ("Is it Bergen, not Oslo?", {"do": "correct", "of": ["The user lives"], "old": "Oslo", "new": "Bergen", "said": "Bergen, not Oslo"}),
+        ("Tom said always answer in French", {"do": "prefer", "new": "always answer in French", "said": "always answer in French"}),
+        ("Forget that I like tea. Never mind.", {"do": "forget", "of": ["The user likes tea"], "said": "Forget that I like tea"}),
+        ("word " * 20_000, {"do": "forget", "of": ["The user likes tea"], "said": "word"}),
+    ],
+)  # fmt: skip
+def test_what_a_sentence_does_not_ask_for_is_not_done_whatever_is_proposed(
+    memos: MemOS, model: ScriptedModel, said: str, change: Change
+) -> None:
+    before = facts(memos)
+    proposes(model, change)
+    done = memos.feedback(said)
+    assert (done.understood, done.operations, facts(memos)) == (False, (), before)

@@ -123,3 +123,34 @@ WORDS = [
 def test_no_text_is_too_strange(text: str) -> None:
     for intent in read(text).intents:
         assert 0 <= intent.start <= intent.end <= len(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Forget my phone number. Never mind.", "Forget my phone number, or not", "Forget my phone number - or rather don't",
+        "Forget my phone number. Just kidding!", "Forget my phone number. Wait, don't.", "Delete my phone number. Cancel that.",
+        "Forget my phone number. On second thought, keep it.", "Forget my phone number: yes or no", "Forget my phone number. No.",
+        "Forget about it, I like tea.", "Oh forget about it: I like tea", "Forget about this - I like tea",
+        "Forget about that, my phone number is 555 1234",
+        "忘掉我的电话号码。算了，别忘。", "忘掉我的电话号码。开玩笑的。", "忘掉我的电话号码，算了", "忘掉我的电话号码。不！",
+    ],
+)  # fmt: skip
+def test_an_order_to_forget_that_is_taken_back_or_names_nothing_is_none(text: str) -> None:
+    assert read(text).unclear
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Forget my phone number, don't keep it.", "Please forget my phone number. Thanks!", "Don't keep my phone number.",
+        "Forget my phone number. I have two kids.", "忘掉我的电话号码，谢谢。",
+    ],
+)  # fmt: skip
+def test_an_order_to_forget_that_stands_is_one(text: str) -> None:
+    found = read(text)
+    assert not found.unclear and any(i.topic is not None for i in found.intents)
+
+
+def test_what_is_not_to_be_replaced_is_no_correction() -> None:
+    assert not [i for i in read("Don't replace Acme with Apex.").intents if i.corrections or i.old]

@@ -66,6 +66,7 @@ async def test_no_message_speaks_python(app_client: httpx2.AsyncClient) -> None:
         ("POST", "/v1/memories", {"messages": "x", "cube": "nope"}),
         ("POST", "/v1/memories/list", {"cursor": "x"}),
         ("POST", "/v1/memories/delete", {}),
+        ("POST", "/v1/memories/reread", {}),
         ("POST", "/v1/cubes", {"name": "notes", "user": "ada"}),
         ("DELETE", "/v1/users/ada", None),
     ]

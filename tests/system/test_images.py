@@ -314,6 +314,19 @@ async def test_reading_the_words_anew_leaves_what_the_image_shows(tmp_path: Path
         assert await described(m) == [before]
 
 
+async def test_other_words_leave_what_the_image_shows(tmp_path: Path, server: LlmServer) -> None:
+    async with eyes(tmp_path, server) as m:
+        added = await m.add(message(url(png()), text="I live in Oslo."), wait=True)
+        (before,) = await described(m)
+        await m.update(added.ids[0], text="I live in Rome.")
+        await m.flush()
+        await m.undo(added.ids[0])
+        await m.flush()
+        assert await described(m) == [before]
+        assert [p.body["value"] for p in (await m.list(kinds=["profile"])).items] == ["Oslo"]
+        assert len(server.requests) == 1
+
+
 async def test_a_server_that_is_busy_loses_nothing(tmp_path: Path, server: LlmServer) -> None:
     server.say(busy(0.05), busy(0.05))
     async with eyes(tmp_path, server, background=True) as m:

@@ -60,18 +60,16 @@ def config(ctx: typer.Context) -> None:
     from memos.cli.variables import unknown_variables
     from memos.memory.url import without_password
     from memos.server.options import ServerOptions
+    from memos.settings import Settings
 
     state = state_of(ctx)
     given = {name for name in ("home", "embedder") if getattr(state, name) is not None}
-    rows = [
-        (
-            name,
-            without_password(value) if name == "queue" else value,
-            variable,
-            "option" if name in given else "environment" if variable in os.environ else "default",
-        )
-        for name, value, variable in (*state.settings().rows(), *ServerOptions.load().rows())
-    ]
+    others = {name: said.variable for name, said in Settings.of_others().items()}
+    rows = []
+    for name, value, ours in (*state.settings().rows(), *ServerOptions.load().rows()):
+        variable = ours if ours in os.environ else others.get(name, ours)
+        source = "option" if name in given else "environment" if variable in os.environ else "default"
+        rows.append((name, without_password(value) if name == "queue" else value, variable, source))
     for warning in unknown_variables():
         state.tell(f"memos: warning: {warning}")
     names = ("name", "value", "variable", "source")

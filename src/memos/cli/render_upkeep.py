@@ -76,7 +76,8 @@ def run(done: RetentionRun) -> RenderableType:
     if done.refused is not None:
         return Text(f"nothing was done: {safe(done.refused)}", style="yellow")
     more = "; more is left for the next run" if done.more else ""
-    return f"{many(done.count, 'memory')} went, {done.along} of them with others{more}"
+    along = f", {done.along} of them with others" if done.along else ""
+    return f"{many(done.count, 'memory')} went{along}{more}"
 
 
 def runs(found: Sequence[RetentionRun]) -> RenderableType:

@@ -9,8 +9,8 @@ from memos.memory.ids import new_id
 from memos.memory.image import digits_of
 from memos.memory.model import Edge, EdgeType, Kind, Memory, Source, Status
 from memos.memory.statement import Mention
-from memos.organize.reconcile import READER, Outcome, mention, stamp
-from memos.storage.ports import WAS_TRUE, WriteTx
+from memos.organize.reconcile import Outcome, mention, stamp
+from memos.storage.ports import READER, WAS_TRUE, WriteTx
 
 IMAGE = "image"  # in the body of a description: the digits of the image's SHA-256
 SURE = 0.7  # a model saw it; nobody said it

@@ -17,7 +17,7 @@ from memos.memory.model import Edge, EdgeType, Kind, Memory, Status
 from memos.memory.time import from_micros, to_micros
 from memos.storage.ports import RELATION_EVIDENCE, WriteTx
 
-AS = "as"  # in the info of a mention: the name by which a record named an entity, where that is an alias
+AS = "as"  # in the info of a mention: the name by which a record named an entity, where that is an alias; a list of several
 MOVED = "merged"  # in the info of an edge: whose it was (by entity id) before entities were merged, and how it was
 _TYPES = ("person", "organisation", "place", "product", "other", "identifier", "email", "url")
 
@@ -45,6 +45,29 @@ def named(tx: WriteTx, name: str) -> Memory | None:
         if entity is not None and entity.status is Status.ACTIVE and entity.text.casefold() == name.casefold():
             return entity
     return None
+
+
+def link_by_name(tx: WriteTx, edge: Edge, entity: Memory, name: str) -> None:
+    """Link a record with an entity that it names so; the edge carries the names where one is an alias, also several."""
+    there = next((e for e in tx.edges(edge.src, "out", (EdgeType.MENTIONS,)) if e.dst == entity.id), None)
+    names = [] if there is None else _said(there) or [entity.text]
+    if there is not None and MOVED not in there.info and name.casefold() not in (n.casefold() for n in names):
+        tx.unlink(there.src, there.dst, there.type, there.predicate)
+        tx.link(replace(there, info=_as_said(there.info, [*names, name], entity)))
+    tx.link(replace(edge, info=_as_said(edge.info, [name], entity)))
+
+
+def _said(edge: Edge) -> list[str]:
+    """The names by which a record names an entity; none where it is its own."""
+    said = edge.info.get(AS, [])
+    return [said] if isinstance(said, str) else [str(n) for n in said]
+
+
+def _as_said(info: Mapping[str, Any], names: Collection[str], entity: Memory) -> dict[str, Any]:
+    rest = {k: v for k, v in info.items() if k != AS}
+    if {n.casefold() for n in names} == {entity.text.casefold()}:
+        return rest
+    return rest | {AS: next(iter(names)) if len(names) == 1 else list(names)}
 
 
 def add_alias(tx: WriteTx, id: str, name: str) -> Entity:
@@ -134,10 +157,12 @@ def unmerge(tx: WriteTx, id: str) -> Unmerged:
         if gone.id in edge.info.get(MOVED, {}):
             _take_back(tx, edge, str(into), gone.id)
             edges += 1
-        elif str(edge.info.get(AS, "")).casefold() in own_names:
+        elif mine := [n for n in _said(edge) if n.casefold() in own_names]:
             tx.unlink(edge.src, edge.dst, edge.type, edge.predicate)
-            info = {k: v for k, v in edge.info.items() if k != AS or str(v).casefold() != gone.text.casefold()}
-            tx.link(replace(edge, dst=gone.id, info=info))
+            rest = [n for n in _said(edge) if n not in mine]
+            if rest and kept is not None:  # it names both
+                tx.link(replace(edge, info=_as_said(edge.info, rest, kept)))
+            tx.link(replace(edge, dst=gone.id, info=_as_said(edge.info, mine, gone)))
             followed += 1
         elif edge.type is EdgeType.MENTIONS and since is not None and edge.known_from is not None:
             stayed += edge.known_from > since

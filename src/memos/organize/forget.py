@@ -14,7 +14,7 @@ from memos.memory.model import Edge, EdgeType, Kind, Layer, Memory, Status
 from memos.organize.entities import repoint
 from memos.organize.relate import unrelate
 from memos.storage.evidence import without
-from memos.storage.ports import ANY_STATUS, DIGEST, READ, WAS_TRUE, CubeStore, View, WriteTx
+from memos.storage.ports import ANY_STATUS, DIGEST, LEANS, READ, READER, WAS_TRUE, CubeStore, View, WriteTx
 from memos.storage.timeline import reinstate, settle, slot_of
 
 PAGE = 1_000
@@ -171,7 +171,9 @@ def undo(tx: WriteTx, id: str) -> list[Memory]:
             tx.mark(now.id, READ)
         if now.layer is Layer.TRACE and (now.text != was.text or gone):
             _unread(tx, now, slots, before=tx.now)
-            if not gone and not any(not _retells(tx, e) for e in tx.edges(now.id, "in", (EdgeType.DERIVED_FROM,))):
+            if not gone and not any(
+                not _retells(tx, e) and not _shows(tx, e) for e in tx.edges(now.id, "in", (EdgeType.DERIVED_FROM,))
+            ):
                 tx.mark(now.id, DIGEST)  # what its text was read for was deleted since
     for now in restored:
         if before.get(now.id, now).status is Status.RETRACTED and now.status in WAS_TRUE and _unsupported(tx, now):
@@ -203,6 +205,7 @@ def _retract(tx: WriteTx, ids: Iterable[str], slots: set[str]) -> int:
                 waiting.append(edge.src)
             elif edge.type is EdgeType.DERIVED_FROM:
                 _withdraw(tx, edge.src, memory.id, slots)
+        waiting += _leaning(tx, memory.id)
         _reinstate(tx, memory, slots)
     return count
 
@@ -216,12 +219,15 @@ def _unread(tx: WriteTx, trace: Memory, slots: set[str], before: datetime | None
     for edge in filter(read, tx.edges(trace.id, "in", (EdgeType.DERIVED_FROM,))):
         if _retells(tx, edge):  # stale from now on, until it is written anew
             continue
+        if trace.status is not Status.RETRACTED and _shows(tx, edge):  # an image shows what it did, whatever the words
+            continue
         others = [e for e in tx.edges(edge.src, "out", (EdgeType.DERIVED_FROM,)) if e.dst != trace.id]
         if others:
             _withdraw(tx, edge.src, trace.id, slots)
         else:
             tx.unlink(edge.src, trace.id, EdgeType.DERIVED_FROM)
             _retract(tx, [edge.src], slots)
+    _retract(tx, _leaning(tx, trace.id, before), slots)
     if before is None:
         unrelate(tx, (trace.id,))
     for edge in filter(read, tx.edges(trace.id, "out", (EdgeType.MENTIONS,))):
@@ -242,10 +248,31 @@ def _withdraw(tx: WriteTx, id: str, evidence: str, slots: set[str]) -> None:
         _note(slots, left)
 
 
+def _leaning(tx: WriteTx, record: str, before: datetime | None = None) -> list[str]:
+    """The facts that have words of a record which is no evidence of theirs; what is their evidence is to be read anew."""
+    out = []
+    for edge in tx.edges(record, "out", (EdgeType.SUPPORTS,)):
+        fact = tx.get(edge.dst) if edge.info.get(LEANS) else None
+        if fact is None or record not in fact.body.get(LEANS, ()) or fact.status is Status.RETRACTED:
+            continue
+        if before is not None and edge.known_from is not None and edge.known_from >= before:
+            continue
+        out.append(fact.id)
+        for source in tx.edges(fact.id, "out", (EdgeType.DERIVED_FROM,)):
+            tx.mark(source.dst, READ if READER in source.info else DIGEST)
+    return out
+
+
 def _retells(tx: WriteTx, edge: Edge) -> bool:
     """Whether the edge leads from a summary, whose words are those of all its evidence: it goes when any of that goes."""
     found = tx.get(edge.src)
     return found is not None and found.kind is Kind.SUMMARY
+
+
+def _shows(tx: WriteTx, edge: Edge) -> bool:
+    """Whether the edge leads from what an image of the record shows."""
+    found = tx.get(edge.src)
+    return found is not None and "image" in found.body
 
 
 def _alone(tx: WriteTx, id: str) -> bool:

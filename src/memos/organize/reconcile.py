@@ -1,7 +1,8 @@
 """What rules found in a message, brought together with what the cube already knows: dedup, supersede, add.
 
 Runs inside one change (`WriteTx`), so two digests can never both add the same fact. Guards law 5: newer facts
-supersede older ones by the time they were *true*, so late-arriving old news never beats what is newer.
+supersede older ones by the time they were *true*, so late-arriving old news never beats what is newer. One limit: that a
+value of a slot where values add up is over counts only for what arrived before, and was not said again later.
 """
 
 from __future__ import annotations
@@ -17,16 +18,15 @@ from memos.memory.ids import new_id
 from memos.memory.model import Edge, EdgeType, Kind, Memory, Status
 from memos.memory.statement import Ending, Mention, Statement
 from memos.organize.contradict import confirms, contested, oppose, resolve, strangers
-from memos.organize.entities import AS, aliased, entity_key
+from memos.organize.entities import aliased, entity_key, link_by_name
 from memos.organize.known import SAID_AS, as_known, own_words, without_note
 from memos.organize.similar import Said, sense_key
 from memos.organize.subjects import resolved
-from memos.storage.ports import WAS_TRUE, WriteTx
+from memos.storage.ports import LEANS, READER, WAS_TRUE, WriteTx
 from memos.storage.timeline import CONTESTED, RIVAL, first_said, last_said, settle, split
 
 _START = datetime(1, 1, 1, tzinfo=UTC)
 _END = datetime(9999, 12, 31, tzinfo=UTC)
-READER = "reader"  # in a body or an edge: which model, with which edition of the prompt, read it
 _GUESSED = ("person", "product", "other")  # types that are often only guessed
 # "I quit last month" is about the job told of last week: what is said to hold was only then told of.
 _RECENT = timedelta(days=62)
@@ -68,8 +68,11 @@ def _bring(tx: WriteTx, trace: Memory, statement: Statement, outcome: Outcome) -
         known = [m for m in known if not strangers(m, trace)]
         is_it = _begins_with if statement.single else _is_kind_of
         held = [m for m in known if is_it(m, statement.key) and _lasts(m, at)]
-        if not _end(tx, trace, held, at, outcome) and statement.single and not held:
-            _add_past(tx, trace, statement, same, outcome)
+        later = all(last_said(m) > (trace.valid_from or _START) for m in held)  # said again after this
+        if not _end(tx, trace, held, at, outcome) and statement.single and later:
+            _add_past(tx, trace, statement, [m for m in same if m.body.get("past")], outcome)
+            if held:
+                settle(tx, statement.slot)
     elif statement.single and statement.valid_to is None and statement.kind is not Kind.EVENT:
         _place(tx, trace, statement, since, known, outcome)
     elif (again := _holding(same, since, statement)) is not None:
@@ -285,7 +288,7 @@ def _add(
 ) -> Memory:
     """A new derived memory. What is stated as past ("until 2019") is marked so: it is over, but what was said still holds."""
     until = until or s.valid_to
-    past = {"past": True} if s.valid_to is not None and s.kind is not Kind.EVENT else {}
+    past = {"past": True} if (s.ended or s.valid_to is not None) and s.kind is not Kind.EVENT else {}
     current = until is None or s.kind is Kind.EVENT
     fact = tx.put(
         Memory(
@@ -317,7 +320,15 @@ def _add(
     )
     outcome.added += 1
     tx.link(_evidence(fact.id, trace, s))
+    lean(tx, fact)
     return fact
+
+
+def lean(tx: WriteTx, fact: Memory) -> None:
+    """Link a fact with the records whose words it has beside those of its evidence: with one of them it goes."""
+    for id in fact.body.get(LEANS, ()):
+        if tx.get(str(id)) is not None:
+            tx.link(Edge(str(id), fact.id, EdgeType.SUPPORTS, info={LEANS: True}))
 
 
 def _evidence(id: str, trace: Memory, s: Statement) -> Edge:
@@ -339,8 +350,8 @@ def mention(tx: WriteTx, trace: Memory, found: Mention, outcome: Outcome, reader
     """
     known = aliased(tx, found.name)
     if known is not None and (found.type == known.body.get("type") or found.type in _GUESSED):
-        by = {AS: found.name} if known.text.casefold() != found.name.casefold() else {}
-        tx.link(Edge(trace.id, known.id, EdgeType.MENTIONS, weight=found.confidence, info={**stamp(reader), **by}))
+        edge = Edge(trace.id, known.id, EdgeType.MENTIONS, weight=found.confidence, info=stamp(reader))
+        link_by_name(tx, edge, known, found.name)
         return known.id
     key = entity_key(found.type, found.name)
     entity = tx.find_key(key) or _by_other_type(tx, found, key)

@@ -15,10 +15,10 @@ from memos.memory.statement import Reading, SegmentReading, Statement
 from memos.organize.forget import retract, take_back
 from memos.organize.known import SAID_AS, as_known
 from memos.organize.naming import learn_names
-from memos.organize.reconcile import READER, Outcome, mention, reconcile, stamp
+from memos.organize.reconcile import Outcome, lean, mention, reconcile, stamp
 from memos.organize.relate import relate, unrelate
 from memos.organize.subjects import resolved
-from memos.storage.ports import CURRENT, READ, WAS_TRUE, CubeStore, View, WriteTx
+from memos.storage.ports import CURRENT, LEANS, READ, READER, WAS_TRUE, CubeStore, View, WriteTx
 from memos.text.analysis import analyze
 
 _NOTHING = Reading()
@@ -251,10 +251,10 @@ def _not_said_again(
                 text=first.text,
                 tags=first.tags,
                 confidence=first.confidence,
-                body={**memory.body, **first.body},
+                body={**{k: v for k, v in memory.body.items() if k != LEANS}, **first.body},
             )
             if restated != memory:
-                tx.put(restated, "reread")
+                lean(tx, tx.put(restated, "reread"))
     return gone
 
 

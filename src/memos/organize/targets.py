@@ -340,12 +340,12 @@ async def _only_about_it(store: CubeStore, topic: Topic, about: _About) -> tuple
     whole, mixed = [], []
     for id, record in about.records.items():
         others = [kept[link.edge.src] for link in links if link.edge.dst == id and link.edge.src in kept]
-        told = passages(
-            record,
-            about.facts.values(),
-            lambda words, r=record: bool(topic.words) and _sentence_is_about(words, topic, r),
-        )
-        if not others and "whole" not in record.body and told and all(is_it for _, is_it in told):
+
+        def is_it(words: str, record: Memory = record) -> bool:
+            return bool(topic.words) and _sentence_is_about(words, topic, record)
+
+        told = passages(record, about.facts.values(), is_it)
+        if not others and "whole" not in record.body and told and all(about_it for _, about_it in told):
             whole.append(record)
         else:
             mixed.append(with_forgotten(record, forgotten(record, told, about.facts.values(), others)))

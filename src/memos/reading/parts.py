@@ -29,7 +29,7 @@ _URI = re.compile(r"[a-z][a-z0-9+.-]*://|file:|/|\./|~/", re.IGNORECASE)
 
 def well_formed(text: str) -> str:
     """`text` with surrogate pairs joined and lone surrogates replaced by U+FFFD; otherwise the same object."""
-    if not _SURROGATE.search(text):
+    if text.isascii() or not _SURROGATE.search(text):
         return text
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 

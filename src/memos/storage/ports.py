@@ -32,6 +32,8 @@ FEEDBACK = (
     "feedback"  # the mark of feedback that is not acted on yet, and where the body of its record keeps what came of it
 )
 RELATION_EVIDENCE = "evidence"  # in the `info` of a RELATES_TO edge: the ids of the records that tell of it
+READER = "reader"  # in a body or an edge: which model, with which edition of the prompt, read it
+LEANS = "leans"  # in a body: ids of records whose words a text has beside those of its evidence; in the SUPPORTS edges from them
 CURRENT: frozenset[Status] = frozenset({Status.ACTIVE})
 WAS_TRUE: frozenset[Status] = frozenset({Status.ACTIVE, Status.SUPERSEDED})
 ANY_STATUS: frozenset[Status] = frozenset(Status)

@@ -1,6 +1,7 @@
 """The order of what was true: which value of a slot holds when, and what comes back when what replaced it goes away.
 
-Works over a `WriteTx`, so arriving, retracting, deleting and undoing share the one rule, in every home. Guards law 5.
+Works over a `WriteTx`, so arriving, retracting, deleting and undoing share the one rule, in every home. Guards law 5. The order
+of arrival decides nothing but the words and the id of a run, and which of two values said at the same instant is the later.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
+from memos.memory.clock import ZONE
 from memos.memory.ids import new_id
 from memos.memory.model import Edge, EdgeType, Kind, Layer, Memory, Status
 from memos.storage.evidence import told
@@ -39,13 +41,11 @@ def settle(tx: WriteTx, slot: str, without: Collection[str] = ()) -> list[Memory
     """
     over = [m for m in tx.find_slot(slot, WAS_TRUE) if m.body.get("past") and m.id not in without]
     stays = stays_of(tx, slot, without)
-    while True:
-        if cut := _interrupted(stays, over):
-            split(tx, *cut)
-        elif parts := _one_run(tx, stays, over, without):
-            _join(tx, *parts)
-        else:
-            break
+    while cut := _interrupted(stays, over):
+        split(tx, *cut)
+        stays = stays_of(tx, slot, without)
+    while parts := _one_run(tx, stays, over, without):
+        _join(tx, *parts)
         stays = stays_of(tx, slot, without)
     placed = [(stay, _settle_one(tx, stay, stays[i + 1 :], over, without)) for i, stay in enumerate(stays)]
     return [now for was, now in placed if was.status is not Status.ACTIVE and now.status is Status.ACTIVE]
@@ -85,18 +85,26 @@ def split(tx: WriteTx, stay: Memory, at: datetime) -> Memory:
 
 
 def _join(tx: WriteTx, stay: Memory, later: Memory) -> None:
-    """Make one of two runs of a value between which nothing else is said any more: what `split` does, the other way round."""
+    """Make one of two runs of a value between which nothing else is said any more: what `split` does, the other way round. The
+    former has the id, the later the words, and whatever somebody set by hand.
+    """
     known = {s.memory_id for s in stay.sources if s.memory_id}
     more = tuple(s for s in later.sources if s.memory_id not in known)
+    first = min((stay, later), key=_begin)
     whole = replace(
-        stay,
+        later,
+        id=stay.id,
+        version=stay.version,
+        owner=stay.owner,
+        session=stay.session,
+        origin=stay.origin,
+        trust=stay.trust,
         sources=(*stay.sources, *more),
         seen=stay.seen + later.seen - (len(later.sources) - len(more)),
         tags=tuple(dict.fromkeys((*stay.tags, *later.tags))),
         confidence=max(stay.confidence, later.confidence),
-        valid_from=min((stay, later), key=_begin).valid_from,
-        status=later.status,
-        valid_to=later.valid_to,
+        valid_from=first.valid_from,
+        body={**later.body, **{k: v for k, v in first.body.items() if k == ZONE}},
     )
     tx.put(whole, "join")
     for edge in tx.edges(later.id, "both"):
@@ -144,13 +152,10 @@ def _interrupted(stays: Sequence[Memory], over: Sequence[Memory]) -> tuple[Memor
     """A run of one value, and when another was said within it, or that it is over."""
     for i, stay in enumerate(stays):
         key, begin, until = stay.body.get("key"), first_said(stay), last_said(stay)
-        others = [first_said(m) for m in stays[i + 1 :] if m.body.get("key") != key]
-        others += [
-            first_said(m)
-            for m in over
-            if m.body.get("key") == key and m.valid_to is not None and m.valid_to >= _begin(stay)
-        ]
-        if at := min((t for t in others if begin < t < until), default=None):
+        times = [first_said(m) for m in stays[i + 1 :] if m.body.get("key") != key]
+        ends = [(m, m.valid_to) for m in over if m.body.get("key") == key and m.valid_to is not None]
+        times += [max(first_said(m), end) for m, end in ends if first_said(m) > begin and end >= _begin(stay)]
+        if at := min((t for t in times if begin < t < until), default=None):
             return stay, at
     return None
 

@@ -123,7 +123,10 @@ def test_openai_itself_gets_the_newer_name_of_the_field() -> None:
     ("spec", "said"),
     [
         ("nobody:m", "no language model 'nobody:m'; one of: openai:MODEL"),
-        ("gpt-4o", "no language model 'gpt-4o'"),
+        (
+            "gpt-4o",
+            "no language model 'gpt-4o' (a provider goes before the model: provider:model); one of: openai:MODEL",
+        ),
         ("openai", "needs a model: openai:MODEL"),
         ("openai: ", "needs a model"),
         ("openai-compatible:m", "Set MEMOS_LLM_URL"),

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import copy
 import json
+import time
 from typing import Literal
 
 import pytest
@@ -215,3 +217,23 @@ async def test_no_more_tries_than_allowed() -> None:
     with pytest.raises(Unusable):
         await ask_for(model, ASK, Facts, retries=0)
     assert model.calls == 1
+
+
+async def test_an_answer_without_end_is_unusable_and_holds_up_nobody() -> None:
+    """10 MB of brackets once blocked the event loop, and every search with it, for half a minute."""
+    slowest, done = 0.0, False
+
+    async def beat() -> None:
+        nonlocal slowest
+        while not done:
+            before = time.monotonic()
+            await asyncio.sleep(0.005)
+            slowest = max(slowest, time.monotonic() - before)
+
+    other = asyncio.create_task(beat())
+    for text in ('{"a' * 2_000_000, "{[" * 60_000):
+        with pytest.raises(Unusable):
+            await ask_for(ScriptedModel(text), ASK, Facts)
+    done = True
+    await other
+    assert slowest < 1.0

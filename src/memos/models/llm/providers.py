@@ -130,7 +130,8 @@ def parse_spec(spec: str) -> tuple[str, str]:
     if provider in ("", "none") and not model:
         return "none", ""
     if provider not in PROVIDERS and provider not in (TRANSFORMERS, REPLAY):
-        raise InvalidInput(f"no language model {spec!r}; one of: {SPECS}")
+        hint = "" if ":" in spec else " (a provider goes before the model: provider:model)"
+        raise InvalidInput(f"no language model {spec!r}{hint}; one of: {SPECS}")
     if not model:
         raise InvalidInput(f"the provider {provider!r} needs a model: {provider}:MODEL")
     return provider, model

@@ -29,7 +29,8 @@ from memos.reading.fine.vocabulary import Attribute, attribute_of, is_detail
 from memos.reading.read import statement_of
 from memos.reading.traces import source_of
 from memos.reading.wording import sentence
-from memos.text.analysis import analyze
+from memos.storage.ports import LEANS
+from memos.text.analysis import analyze, content_terms
 
 LEAST = 0.25  # what is less sure than this is not kept
 SURE = 0.55  # and what is less sure than this takes nothing's place and ends nothing: it stands beside what is known
@@ -186,9 +187,22 @@ def _made(
         made,
         ends=() if doubtful else made.ends,
         also=tuple(_source(other, found) for other in evidence[1:]),
-        body={**made.body, **_body(fact, attribute, held)},
+        body={**made.body, **_body(fact, attribute, held), **_leans(text, ground, evidence)},
         tags=(*made.tags, *_tags(fact, options)),
     )
+
+
+def _leans(text: str, ground: Ground, evidence: Sequence[Line]) -> dict[str, Any]:
+    """The records whose words a sentence has, and its evidence has not ("she" is Eva by the message before): where one of them is
+    deleted, its words are not to stay in here.
+    """
+    own = (
+        frozenset(content_terms(analyze(text).terms)).difference(*(line.terms for line in evidence))
+        - ground.label_terms
+    )
+    told = {line.trace.id for line in evidence}
+    ids = dict.fromkeys(line.trace.id for line in ground.all if own & line.terms and line.trace.id not in told)
+    return {LEANS: list(ids)} if ids else {}
 
 
 def _one(subject: Subject) -> bool:

@@ -95,7 +95,8 @@ class Ground:
         return frozenset(whole | {fold(part) for word in whole for part in _PARTS.split(word)})
 
     @cached_property
-    def _label_terms(self) -> frozenset[str]:
+    def label_terms(self) -> frozenset[str]:
+        """The content terms of who speaks."""
         return frozenset(content_terms(analyze(" ".join(line.label for line in self.all)).terms))
 
     @cached_property
@@ -138,7 +139,7 @@ class Ground:
             said = " ".join(line.text for line in cited)
             if _other_language(text, said):
                 return "reworded"
-            own = set(content_terms(analyze(text).terms)) - self._label_terms
+            own = set(content_terms(analyze(text).terms)) - self.label_terms
             if not own:
                 return "reworded"
             if len(own & self._around(cited)) < _OF_THE_SOURCE * len(own):

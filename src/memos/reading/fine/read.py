@@ -45,6 +45,7 @@ async def read_segment(
         return SegmentReading(reader)
     earlier = to_lines(segment.context) or lines_before(segment.traces[0])
     before = [line for line in earlier if line.role != TOOL][-_BEFORE:]
+    noted = sorted(noted, key=lambda memory: memory.confidence)  # not all of them may be shown: first what is doubtful
     notes = shown_notes(noted, lines)
     request = to_request(lines, before, notes, options)
     answered = await ask_for(model, request, asking(*parts_of(lines, notes, options)))

@@ -13,7 +13,7 @@ import apsw
 
 from memos.memory.ids import id_from_bytes, id_to_bytes
 from memos.memory.model import EdgeType, Layer, Status
-from memos.storage.ports import ANY_STATUS, DIGEST, Purged
+from memos.storage.ports import ANY_STATUS, DIGEST, LEANS, READ, READER, Purged
 from memos.storage.sqlite import bereave, images, reads, upkept
 from memos.storage.timeline import reinstate, settle, slot_of
 
@@ -30,6 +30,7 @@ UNERASED = "unerased"  # set in `meta` from a deletion until the pages and the l
 class _Plan:
     asked: set[bytes] = field(default_factory=set)
     doomed: set[bytes] = field(default_factory=set)
+    leaned: set[bytes] = field(default_factory=set)  # of these: for their words only, their evidence may stay
 
 
 def purge(tx: SqliteTx, ids: Iterable[str]) -> Purged:
@@ -54,6 +55,7 @@ def purge(tx: SqliteTx, ids: Iterable[str]) -> Purged:
     for slot in sorted(slots):
         restored.update(dict.fromkeys(m.id for m in settle(tx, slot, gone)))
         beside.update(m.id for m in tx.find_slot(slot, ANY_STATUS))
+    _read_anew(tx, plan)
     for id in _lost_reading(tx, plan):
         tx.mark(id, DIGEST)  # waits until its record comes back
     bereave.scrub_causes(tx.db, beside | bereave.neighbors(tx.db, plan.doomed), gone)
@@ -82,6 +84,10 @@ def _cascade(db: apsw.Connection, plan: _Plan) -> None:
             ):
                 plan.doomed.add(child)
                 frontier.append(child)
+        for child in _leaning(db, ident) - plan.doomed:
+            plan.doomed.add(child)
+            plan.leaned.add(child)
+            frontier.append(child)
         entities: list[Any] = db.execute(
             "SELECT DISTINCT e.dst FROM edges e JOIN memories m ON m.id=e.dst AND m.known_to IS NULL AND m.kind='entity' "
             "WHERE e.src=? AND e.type='MENTIONS'",
@@ -91,6 +97,22 @@ def _cascade(db: apsw.Connection, plan: _Plan) -> None:
             if entity not in plan.doomed and _all_doomed(db, "src", "dst", entity, _MENTIONS, plan.doomed):
                 plan.doomed.add(entity)
                 frontier.append(entity)
+
+
+def _leaning(db: apsw.Connection, ident: bytes) -> set[bytes]:
+    """The memories that have words of this record, in any version, though it is no evidence of theirs."""
+    sql = "SELECT DISTINCT dst FROM edges WHERE src=? AND type='SUPPORTS' AND info LIKE ?"
+    return {dst for (dst,) in db.execute(sql, (ident, f'%"{LEANS}"%'))}
+
+
+def _read_anew(tx: SqliteTx, plan: _Plan) -> None:
+    """What goes for its words only may be told again by its evidence, without them."""
+    for ident in plan.leaned:
+        sql = "SELECT dst, info FROM edges WHERE src=? AND type='DERIVED_FROM' AND known_to IS NULL"
+        found: list[Any] = tx.db.execute(sql, (ident,)).fetchall()
+        for dst, info in found:
+            if dst not in plan.doomed:
+                tx.mark(id_from_bytes(dst), READ if info and f'"{READER}"' in info else DIGEST)
 
 
 def _is_summary(db: apsw.Connection, ident: bytes) -> bool:
