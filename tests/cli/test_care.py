@@ -104,6 +104,18 @@ def test_config_names_value_variable_and_where_it_comes_from(
     assert rows["durability"]["source"] == "default"
 
 
+def test_config_names_the_variable_of_another_installation_that_a_value_comes_from(
+    answer: Answer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MOS_CHAT_MODEL", "gpt-x")
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-not-shown")
+    rows = {r["name"]: r for r in answer("config")}
+    assert rows["llm"] == {
+        "name": "llm", "value": "openai:gpt-x", "variable": "MOS_CHAT_MODEL", "source": "environment"
+    }  # fmt: skip
+    assert "sk-not-shown" not in str(rows)
+
+
 def test_a_wrong_setting_is_an_input_error(memos: Memos, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MEMOS_OPEN_CUBES", "many")
     assert "MEMOS_OPEN_CUBES" in memos("config", code=2).stderr

@@ -202,6 +202,16 @@ class TestAModelThatFails:
         assert answer.finish == "length"
         assert (await m.get(answer.added[1])).info["incomplete"] == "length"
 
+    async def test_a_question_asked_again_since_it_failed_is_kept_once(self, make: Make) -> None:
+        """Clients repeat a call that was answered 503."""
+        m = make(ScriptedModel(ModelUnavailable("away"), ModelUnavailable("away"), ModelUnavailable("away"), "Hello."))
+        for _ in range(3):
+            with pytest.raises(ModelUnavailable):
+                await m.chat("hi", session="s")
+        assert await said(m) == [("user", "hi")]
+        await m.chat("hi", session="s")
+        assert ("assistant", "Hello.") in await said(m)
+
     async def test_of_an_answer_without_an_end_the_beginning_is_kept(
         self, make: Make, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -322,7 +332,7 @@ class TestWhatIsWrongWithACall:
             ({"limit": -1}, "limit"),
             ({"context_tokens": 0}, "context_tokens"),
             ({"cube": "a", "cubes": ["b"]}, "not both"),
-            ({"history": 5}, "context"),
+            ({"history": 5}, "history"),
             ({"system_prompt": 5}, "system_prompt"),
             ({"filter": {"tags": {"what": 1}}}, "what"),
         ],
@@ -437,3 +447,56 @@ class TestSuggestions:
         events = await all_of(m.chat_stream("Where do I live?", suggest=True))
         assert types(events)[-3:] == ["added", "suggestions", "end"]
         assert [e.questions[0] for e in events if e.type == "suggestions"] == ["What else?"]
+
+
+class TestItsOwnTurns:
+    """A question asked again does not find itself, nor what was answered to it."""
+
+    async def test_an_answer_is_no_evidence_for_itself(self, make: Make) -> None:
+        model = ScriptedModel("You live in Rome, I think.", "I do not know.", "Yes.")
+        m = make(model)
+        await m.add("Where people live matters to me.", user="ada")
+        for question in ("Where do I live?", "where do I live", "So where do I live?"):
+            answer = await m.chat(question, user="ada")
+            await m.flush(user="ada")
+            assert [hit.memory.text for hit in answer.references] == ["Where people live matters to me."]
+        assert "Rome" not in model.prompts[-1] and "do not know" not in model.prompts[-1]
+        found = [hit.memory.text for hit in await m.search("Where do I live?", user="ada", limit=20)]
+        assert {"Where do I live?", "You live in Rome, I think.", "I do not know."} <= set(found)
+
+    async def test_what_the_user_told_in_a_chat_is_found(self, make: Make) -> None:
+        m = make(ScriptedModel("Noted."))
+        await m.chat("I live in Bergen, by the way.", user="ada")
+        await m.chat("What is the name of my boat?", user="ada")
+        await m.chat("My boat is called Wren.", user="ada")
+        await m.flush(user="ada")
+        texts = [hit.memory.text for hit in (await m.chat("Where do I live?", user="ada")).references]
+        assert "I live in Bergen, by the way." in texts
+        texts = [hit.memory.text for hit in (await m.chat("What is my boat's name?", user="ada")).references]
+        assert "My boat is called Wren." in texts and "What is the name of my boat?" not in texts
+
+    async def test_what_was_asked_often_does_not_crowd_out_what_is_known(self, make: Make) -> None:
+        m = make(ScriptedModel("You live somewhere, where you live."))
+        await m.add("People who live near the harbour hear the gulls.", user="ada")
+        for n in range(6):
+            answer = await m.chat("Where do I live?", user="ada", session=f"s{n}", limit=2)
+            assert len(answer.references) == 1
+        events = await all_of(m.chat_stream("Where do I live?", user="ada", session="s9", limit=2))
+        (references,) = [e for e in events if e.type == "references"]
+        assert [h.memory.text for h in references.hits] == ["People who live near the harbour hear the gulls."]
+
+    async def test_an_empty_memory_says_that_nothing_is_known(self, make: Make) -> None:
+        m = make(ScriptedModel("I do not know."))
+        await m.chat("What is the name of my boat?")
+        again = await m.chat("What is the name of my boat?", session="other")
+        assert (again.references, again.recall) == ((), SearchStatus.NOTHING)
+
+    async def test_a_conversation_that_was_added_is_evidence(self, make: Make) -> None:
+        m = make(ScriptedModel("In the drawer."))
+        talk = [
+            {"role": "user", "content": "Where is the key?"},
+            {"role": "assistant", "content": "The key is in the drawer."},
+        ]
+        await m.add(talk)
+        answer = await m.chat("Where is the key?")
+        assert "The key is in the drawer." in [hit.memory.text for hit in answer.references]

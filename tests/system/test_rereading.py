@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+import fine_stub
 import pytest
-from fine_stub import StubReader
+from fine_stub import StubReader, fact
 
 from llm_models import ScriptedModel
 from memos import AsyncMemOS, understanding
@@ -182,3 +183,71 @@ async def test_only_an_admin_configures(memos: Place) -> None:
     with pytest.raises(InvalidInput):
         await core.configure_reading(tags=["x" * 65], user="ann", cube="team")
     assert await core.reading(user="bob", cube="team") == ReadingConfig()
+
+
+SMITH = {"facts": [[0, "user|job", "blacksmith"]]}
+
+
+async def rows(memos: AsyncMemOS) -> tuple[int, int, int]:
+    """How much a cube holds, with all versions there ever were."""
+    stats = (await memos.stats(user="ann")).store
+    return stats.memories, stats.versions, stats.edges
+
+
+@pytest.mark.parametrize("again", [SMITH, {"facts": [[0, "user|job", "blacksmith"], [0, "user|cat", "Tom"]]}])
+async def test_what_feedback_corrected_is_not_derived_anew(memos: Place, again: dict[str, object]) -> None:
+    core, model = memos
+    model.answers = [again]
+    (record,) = (await core.add("I work as a blacksmith.", user="ann", wait=True)).ids
+    model.answers = [{"intents": []}]
+    done = await core.feedback("That's wrong, I am a farrier, not a blacksmith.", user="ann")
+    wrong = done.operations[0].targets[0].id
+    before = await rows(core)
+    model.answers = [again]
+    for _ in range(3):
+        await core.reread(record, wait=True, user="ann")
+        assert await rows(core) == before
+    assert (await core.get(wrong, user="ann")).status == "superseded"
+    jobs = [m.text for m in (await derived(core)).values() if m.slot == "user|job"]
+    assert jobs == ["user|job: farrier"]
+
+
+async def test_what_adds_up_and_was_corrected_is_not_current_again(
+    memos: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    core, model = memos
+    several = lambda trace, slot, value, also=(), tags=(): fact(trace, slot, value, also, tags, single=False)  # noqa: E731
+    monkeypatch.setattr(fine_stub, "fact", several)
+    model.answers = [{"facts": [[0, "user|pet", "a dog"]]}]
+    (record,) = (await core.add("We got a dog.", user="ann", wait=True)).ids
+    model.answers = [{"intents": []}]
+    await core.feedback("No, it is a fox, not a dog.", user="ann")
+    before, known = await rows(core), set(await derived(core))
+    assert "user|pet: a dog" not in known
+    model.answers = [{"facts": [[0, "user|pet", "a dog"]]}]
+    await core.reread(record, wait=True, user="ann")
+    assert (await rows(core), set(await derived(core))) == (before, known)
+
+
+async def test_what_somebody_took_back_is_not_derived_anew_from_the_same_record(memos: Place) -> None:
+    core, model = memos
+    model.answers = [SMITH]
+    (record,) = (await core.add("I make horseshoes.", user="ann", wait=True)).ids
+    await core.delete((await derived(core))["user|job: blacksmith"].id, hard=False, user="ann")
+    before = await rows(core)
+    for _ in range(2):
+        await core.reread(record, wait=True, user="ann")
+        assert (await rows(core), await derived(core)) == (before, {})
+    await core.add("I am a smith, did I say that?", user="ann", wait=True)
+    assert set(await derived(core)) == {"user|job: blacksmith"}  # said once more
+
+
+async def test_what_a_reading_took_back_another_may_bring_again(memos: Place) -> None:
+    core, model = memos
+    model.answers = [SMITH]
+    await core.add("I make horseshoes.", user="ann", wait=True)
+    model.answers = [NOTHING, SMITH]
+    await core.reread(everything=True, wait=True, user="ann")
+    assert await derived(core) == {}
+    await core.reread(everything=True, wait=True, user="ann")
+    assert set(await derived(core)) == {"user|job: blacksmith"}

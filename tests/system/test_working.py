@@ -11,10 +11,11 @@ from pathlib import Path
 import pytest
 
 from memos import AsyncMemOS, MemOS
-from memos.errors import InvalidInput
+from memos.errors import InvalidInput, StorageFull
 from memos.memory.model import Status
 from memos.organize.working import SIZE
 from memos.scheduler.kinds import ORGANIZE
+from memos.storage.sqlite.cube import SqliteCube
 from memos.storage.sqlite.upkept import SESSIONS_KEPT
 from memos.storage.tasks import TaskQuery
 from memos.upkeep import upkeep
@@ -183,3 +184,13 @@ async def test_a_worker_that_died_over_it_leaves_the_old_one_and_the_task(home: 
         assert tasks and tasks[0].attempts
     async with AsyncMemOS(home, embedder="none") as second:
         assert "I love kayaking." in [i.memory.text for i in await second.working("b")]
+
+
+def test_a_full_disk_costs_only_the_keeping(memos: MemOS, monkeypatch: pytest.MonkeyPatch) -> None:
+    trip(memos)
+
+    async def full(*_: object, **__: object) -> None:
+        raise StorageFull("no space left")
+
+    monkeypatch.setattr(SqliteCube, "keep_working_set", full)
+    assert "The user likes kayaking." in [item.memory.text for item in memos.working("trip")]

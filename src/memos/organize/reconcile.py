@@ -75,7 +75,7 @@ def _bring(tx: WriteTx, trace: Memory, statement: Statement, outcome: Outcome) -
                 settle(tx, statement.slot)
     elif statement.single and statement.valid_to is None and statement.kind is not Kind.EVENT:
         _place(tx, trace, statement, since, known, outcome)
-    elif (again := _holding(same, since, statement)) is not None:
+    elif (again := _holding(same, since, statement, trace)) is not None:
         _repeat(tx, trace, again, statement, outcome, since if _began(again, statement) else None)
     elif statement.valid_to is not None and statement.kind is not Kind.EVENT:
         _add_past(tx, trace, statement, same, outcome)
@@ -93,7 +93,7 @@ def _end_others(tx: WriteTx, trace: Memory, ending: Ending, at: datetime, outcom
         and (not ending.key or _is_kind_of(m, ending.key))
         and not (ending.unless and holds(str(m.body.get("value", "")), ending.unless))
         and (not ending.only or holds(m.text, ending.only))
-        and all(source.memory_id != trace.id for source in m.sources)
+        and not _rests_on(m, trace)
     ]
     _end(tx, trace, over, at, outcome)
 
@@ -132,11 +132,16 @@ def _is_kind_of(m: Memory, key: str) -> bool:
     return not lead or (not lead.startswith("not ") and (lead.endswith(" ") or not value.isascii()))
 
 
-def _holding(same: Sequence[Memory], since: datetime, statement: Statement) -> Memory | None:
-    """The memory that already says this: the one that was true at that time, the next that began after it, or the current."""
+def _holding(same: Sequence[Memory], since: datetime, statement: Statement, trace: Memory) -> Memory | None:
+    """The memory that already says this: the one that was true at that time, the next that began after it, or the current; or
+    the one that this record told of, though it was corrected from its beginning.
+    """
     for m in sorted(same, key=lambda m: m.valid_to or _END):
-        held = (m.valid_from or _START) <= since or _began(m, statement)
+        begun = _began(m, statement)
+        held = (m.valid_from or _START) <= since or begun
         if m.valid_to is None or m.valid_to == statement.valid_to or (held and since < m.valid_to):
+            return m
+        if begun and _rests_on(m, trace):
             return m
     return None
 
@@ -153,7 +158,7 @@ def _repeat(
     begins earlier now.
     """
     outcome.repeated += 1
-    if any(src.memory_id == trace.id for src in known.sources):
+    if _rests_on(known, trace):
         return False
     start = s.valid_from or since
     earlier = start is not None and known.valid_from is not None and start < known.valid_from
@@ -220,7 +225,7 @@ def _place(
     )
     before = next((m for m in reversed(stays) if first_said(m) <= said), None)
     after = next((m for m in stays if first_said(m) > said), None)
-    if before is not None and before.body.get("key") == s.key and (before.valid_to is None or said < before.valid_to):
+    if before is not None and before.body.get("key") == s.key and _goes_on(before, trace, said):
         if _repeat(tx, trace, before, s, outcome):
             settle(tx, s.slot)
         return
@@ -253,6 +258,15 @@ def _place(
         outcome.late += 1
     if after is not None or (before is not None and since < (before.valid_from or since)):
         settle(tx, s.slot)  # more than the last value is to be placed
+
+
+def _goes_on(run: Memory, trace: Memory, said: datetime) -> bool:
+    """Whether a run of a value holds when it is said once more; what corrected it took its place from the beginning."""
+    return run.valid_to is None or said < run.valid_to or _rests_on(run, trace)
+
+
+def _rests_on(memory: Memory, trace: Memory) -> bool:
+    return any(source.memory_id == trace.id for source in memory.sources)
 
 
 def _decided(tx: WriteTx, trace: Memory, s: Statement, current: Sequence[Memory], outcome: Outcome) -> bool:

@@ -17,8 +17,9 @@ from memos.organize.known import SAID_AS, as_known
 from memos.organize.naming import learn_names
 from memos.organize.reconcile import Outcome, lean, mention, reconcile, stamp
 from memos.organize.relate import relate, unrelate
+from memos.organize.similar import Likeness, Said, alike
 from memos.organize.subjects import resolved
-from memos.storage.ports import CURRENT, LEANS, READ, READER, WAS_TRUE, CubeStore, View, WriteTx
+from memos.storage.ports import ANY_STATUS, CURRENT, LEANS, READ, READER, WAS_TRUE, CubeStore, View, WriteTx
 from memos.text.analysis import analyze
 
 _NOTHING = Reading()
@@ -43,14 +44,18 @@ _BY_ITSELF = frozenset(
     }
 )
 _TOLD = (Kind.FACT, Kind.PROFILE, Kind.PREFERENCE, Kind.COMMITMENT, Kind.EVENT)
+_NOBODY = frozenset(("read", "digest", "describe", "upkeep", "system"))  # actors of changes that are nobody's decision
 
 
 @dataclass(frozen=True, slots=True)
 class Noted:
-    """What was derived from some records before they are read: all of it by id, and the ids that somebody has touched."""
+    """What was derived from some records before they are read: all of it by id, the ids that somebody has touched, and, by their
+    record, the memories that somebody had taken back: they are not derived from it again.
+    """
 
     derived: Mapping[str, Memory] = field(default_factory=dict)
     by_hand: frozenset[str] = frozenset()
+    refused: Mapping[str, Sequence[Memory]] = field(default_factory=dict)
 
     def by_rules(self, traces: Collection[str]) -> list[Memory]:
         """What rules alone derived from nothing but these records, and is current: what a reading may call wrong."""
@@ -77,17 +82,30 @@ class Reread:
 
 async def noted(store: CubeStore, traces: Collection[str]) -> Noted:
     """What is derived from records now."""
-    links = await store.neighbors(
-        list(traces), types=(EdgeType.DERIVED_FROM,), direction="in", view=View(statuses=WAS_TRUE)
-    )
-    found = await store.get(list(dict.fromkeys(link.edge.src for link in links)), View(statuses=WAS_TRUE))
-    said = (m for m in found if m.layer is not Layer.TRACE and m.kind is not Kind.SUMMARY)
-    derived = {m.id: m for m in said if "image" not in m.body}  # what an image shows, words do not tell
+    every = View(statuses=ANY_STATUS)
+    links = await store.neighbors(list(traces), types=(EdgeType.DERIVED_FROM,), direction="in", view=every)
+    found = await store.get(list(dict.fromkeys(link.edge.src for link in links)), every)
+    said = [m for m in found if m.layer is not Layer.TRACE and m.kind is not Kind.SUMMARY]
+    said = [m for m in said if "image" not in m.body]  # what an image shows, words do not tell
+    derived = {m.id: m for m in said if m.status in WAS_TRUE}
     touched = set()
     for m in derived.values():
         if m.version > 1 and any(v.op not in _BY_ITSELF for v in await store.history(m.id)):
             touched.add(m.id)
-    return Noted(derived, frozenset(touched))
+    gone = {m.id: m for m in said if m.status is Status.RETRACTED and await _taken_back_by_hand(store, m)}
+    refused: dict[str, list[Memory]] = {}
+    for link in links:
+        if link.edge.src in gone:
+            refused.setdefault(link.edge.dst, []).append(gone[link.edge.src])
+    return Noted(derived, frozenset(touched), refused)
+
+
+async def _taken_back_by_hand(store: CubeStore, memory: Memory) -> bool:
+    """Whether somebody took a memory back; not where it went with words of another record, whose loss is read anew."""
+    if memory.body.get(LEANS):
+        return False
+    last = (await store.history(memory.id))[-1]
+    return last.op == "retract" and last.actor not in _NOBODY
 
 
 def apply_reading(
@@ -116,10 +134,7 @@ def apply_reading(
     _forget_mentions(tx, live, readings)
     for id, trace in live.items():
         for statement in readings[id].statements:
-            done.wrong += retract(tx, _misread(tx, trace, statement, live, before))
-            reconcile(tx, trace, [statement], done.outcome)
-            for source in () if statement.ended else statement.also:
-                reconcile(tx, live[str(source.memory_id)], [_by(statement, source)], done.outcome)
+            _bring(tx, trace, statement, live, before, done)
         for name in readings[id].mentions:
             mention(tx, trace, name, done.outcome, found.reader)
         learn_names(tx, trace, readings[id].statements)
@@ -127,6 +142,37 @@ def apply_reading(
             relate(tx, trace, relation, done.outcome, found.reader)
     _name_readers(tx, {*lost, *(e.src for id in live for e in tx.edges(id, "in", (EdgeType.DERIVED_FROM,)))})
     return done
+
+
+def _bring(
+    tx: WriteTx, trace: Memory, statement: Statement, live: Mapping[str, Memory], before: Noted, done: Reread
+) -> None:
+    """Bring in a statement, with all that says it: where it is not told so already, and nobody took that back."""
+    told = [(trace, statement)]
+    told += [(live[str(s.memory_id)], _by(statement, s)) for s in (() if statement.ended else statement.also)]
+    for n, (record, piece) in enumerate(told):
+        as_brought = resolved(tx, record, piece)
+        if any(_is_same(as_brought, m) for m in before.refused.get(record.id, ())):
+            continue
+        if not n:
+            done.wrong += retract(tx, _misread(tx, trace, statement, live, before))
+        if not _is_told(tx, record, piece, as_brought.key):
+            reconcile(tx, record, [piece], done.outcome)
+
+
+def _is_same(statement: Statement, memory: Memory) -> bool:
+    return statement.key == memory.body.get("key") or alike(Said.by(statement), Said.of(memory)) is Likeness.SAME
+
+
+def _is_told(tx: WriteTx, record: Memory, statement: Statement, key: str) -> bool:
+    """Whether a memory, current or not any more, says this already by this record, and it ends nothing beside."""
+    if statement.ends:
+        return False
+    for edge in tx.edges(record.id, "in", (EdgeType.DERIVED_FROM,)):
+        memory = tx.get(edge.src)
+        if memory is not None and memory.status in WAS_TRUE and _says(statement, key, memory, edge):
+            return True
+    return False
 
 
 def _as_it_was(tx: WriteTx, trace: Memory) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +27,7 @@ from memos.answers import (
 )
 from memos.chat.citations import Citations, without_citations
 from memos.chat.history import fitting
+from memos.chat.own_turns import CHAT, asked, without_own
 from memos.chat.prompt import prompt, without_context
 from memos.chat.speaking import Said, speaking
 from memos.errors import MemosError, Unavailable
@@ -44,6 +45,8 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger(__name__)
 TALK = 4  # messages before the question by which suggestions are made
+UNANSWERED = "chat unanswered"  # by which a question is known that was asked again since no answer came
+OWN = 200  # of its own turns a chat passes over, at most, in search of what else is remembered
 KEPT = 200_000  # characters of an answer that are kept: as many as a server takes of a message
 LEFT, FAILED, CUT_OFF = (
     "left",
@@ -165,18 +168,7 @@ class Turn:
         ask, begun = self._ask, time.monotonic()
         if not ask.limit:
             return SearchResult(ask.query, (), SearchStatus.NOTHING)
-        result = ask.found
-        if result is None:
-            result = await self._core.search(
-                ask.query,
-                user=ask.user,
-                cube=ask.cube,
-                cubes=ask.cubes,
-                limit=ask.limit,
-                filter=ask.filter,
-                kinds=ask.kinds,
-                reference_time=ask.now,
-            )
+        result = await self._searched() if ask.found is None else ask.found
         if result.status is SearchStatus.FAILED:
             raise Unavailable(f"the search failed: {'; '.join(result.reasons)}")
         good = [hit for n, hit in enumerate(result.hits) if hit.score >= ask.threshold or n < ask.keep_best]
@@ -184,6 +176,29 @@ class Turn:
         self._shown = pack_shown(good, ask.context_tokens, zone, marked=ask.cite)
         self._search = time.monotonic() - begun
         return result
+
+    async def _searched(self) -> SearchResult:
+        """What is remembered, without what this chat itself once said to the same question; searched further for as many."""
+        ask, limit = self._ask, self._ask.limit
+        while True:
+            result = await self._core.search(
+                ask.query,
+                user=ask.user,
+                cube=ask.cube,
+                cubes=ask.cubes,
+                limit=limit,
+                filter=ask.filter,
+                kinds=ask.kinds,
+                reference_time=ask.now,
+            )
+            kept = without_own(result.hits, ask.query)
+            own = len(result.hits) - len(kept)
+            if not own:
+                return result
+            if len(kept) >= ask.limit or len(result.hits) < limit or limit >= ask.limit + OWN:
+                status = result.status if kept else SearchStatus.NOTHING
+                return replace(result, hits=tuple(kept[: ask.limit]), status=status)
+            limit = min(limit + 2 * own, ask.limit + OWN)
 
     @property
     def _marks(self) -> list[str]:
@@ -233,15 +248,17 @@ class Turn:
     async def _keep(self) -> ChatAdded:
         ids: list[str] = []
         notices: list[str] = []
+        messages = self._messages()
         for user, cube in self._ask.stores:
             try:
                 added = await self._core.add(
-                    self._messages(),
+                    messages,
                     user=user,
                     cube=cube,
                     session=self._ask.session,
                     tags=self._ask.tags,
                     info=self._ask.info,
+                    retry_key=UNANSWERED if len(messages) == 1 else None,
                 )
             except MemosError as error:
                 log.warning("chat_not_stored", code=error.code)
@@ -255,13 +272,14 @@ class Turn:
         """The question as it was asked and the answer as far as it came. What was recalled is in neither, also when the model
         repeats it: or memories would breed.
         """
-        out: list[dict[str, Any]] = [{"role": "user", "content": self._ask.query}]
+        mark = {CHAT: asked(self._ask.query)}
+        out: list[dict[str, Any]] = [{"role": "user", "content": self._ask.query, "info": mark}]
         said = self._said.text if self._said is not None else ""
         answer = without_context(without_citations(said) if self._ask.cite else said)
         if answer.strip():
             why = self._incomplete() or (CUT_OFF if len(answer) > KEPT else None)
-            kept = {"role": "assistant", "content": answer[:KEPT]}
-            out.append(kept | ({"info": {"incomplete": why}} if why else {}))
+            info = mark | ({"incomplete": why} if why else {})
+            out.append({"role": "assistant", "content": answer[:KEPT], "info": info})
         return out
 
     def _incomplete(self) -> str | None:

@@ -14,7 +14,7 @@ from weakref import WeakValueDictionary
 import structlog
 
 from memos.cubes.pool import CubePool
-from memos.errors import InvalidInput, MemosError
+from memos.errors import InvalidInput, MemosError, StorageFull
 from memos.memory.filter import And, Compare, Field, Op
 from memos.memory.hit import Hit, SearchResult
 from memos.memory.model import Kind, Layer, Memory
@@ -126,7 +126,10 @@ class Upkeep:
             items = working.choose(await self._search(info, store, ask), {m.id for m in messages})
         new = KeptSet(session, utcnow(), messages[0].id if messages else None, items)
         if not store.read_only:
-            await store.keep_working_set(new, asked=asked)
+            try:
+                await store.keep_working_set(new, asked=asked)
+            except StorageFull as e:  # it is the right answer all the same
+                log.warning("working_set_not_kept", error=named(e))
         return new
 
     async def _organize_task(self, job: Job) -> Done:

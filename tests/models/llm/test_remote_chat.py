@@ -172,7 +172,8 @@ class TestEveryDialect:
     async def test_a_key_that_the_server_repeats_is_not_repeated(
         self, llm_server: LlmServer, spec: str, status: int
     ) -> None:
-        said = json.dumps({"error": {"message": "Incorrect API key provided: sk-secret", "type": "x"}}).encode()
+        error = {"message": "Incorrect API key provided: sk-secret", "type": "x"}
+        said = json.dumps({"type": "error", "error": error}).encode()
         event = b"event: error\ndata: " + said + b"\n\n"
         model = made(llm_server, spec, replace(FAST, attempts=1))
         for raw in (said, event if status == 200 else said):

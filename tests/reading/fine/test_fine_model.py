@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from dataclasses import replace
 from typing import Any
 
@@ -371,6 +372,20 @@ async def test_a_model_that_read_nothing_calls_nothing_wrong() -> None:
     assert (
         await read(talk("I live in Oslo. " * 40), noted=[note("The user lives in Oslo.", 1)], wrong=[1])
     ).wrong == ()
+
+
+async def test_a_model_whose_own_facts_are_all_made_up_calls_nothing_wrong() -> None:
+    made_up = fact("user", "home city", "Rome", "The user lives in Rome.")
+    reading = await read(talk("I live in Oslo. " * 40), made_up, noted=[note("The user lives in Oslo.", 1)], wrong=[1])
+    assert not statements(reading)
+    assert reading.wrong == ()
+
+
+async def test_what_is_no_time_or_name_because_of_its_length_costs_no_time() -> None:
+    endless = fact("user", "home city " * 10_000, "Oslo", "The user lives in Oslo.", start="next monday " * 10_000)
+    began = time.monotonic()
+    assert len(statements(await read(talk("I live in Oslo."), endless))) == 1
+    assert time.monotonic() - began < 3
 
 
 async def test_a_note_that_was_not_shown_cannot_be_wrong() -> None:

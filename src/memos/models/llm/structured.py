@@ -22,7 +22,7 @@ T = TypeVar("T", bound="BaseModel")
 _USUAL_TOKENS = 4_096  # of an answer that was cut although nobody said how long it may be
 _MORE_TOKENS = 4  # times as many for the second try: a model that thinks needs most of them for that
 _MOST_TOKENS = 65_536
-_LONGEST = 400_000  # characters of an answer that are read: more than the most tokens are
+_LONGEST = 1_000_000  # characters of an answer that are read: far more than the most tokens are
 _LONG = 10_000  # what is longer is read beside the event loop
 _SHOWN = 2_000  # characters of an unusable answer that the model is shown again
 _SAME_AGAIN = "The answer above cannot be used: {why}. Answer again: the JSON alone, complete, no other words."

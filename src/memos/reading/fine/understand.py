@@ -56,7 +56,7 @@ def understood(
             id: Reading(tuple(f.statements), tuple(f.mentions.values()), relations=tuple(f.relations))
             for id, f in found.items()
         },
-        wrong=_wrong(read.wrong, noted) if read.facts else (),
+        wrong=_wrong(read.wrong, noted) if made else (),  # one of whose own facts none stands is not believed
     )
 
 
