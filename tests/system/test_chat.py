@@ -460,7 +460,7 @@ class TestItsOwnTurns:
             answer = await m.chat(question, user="ada")
             await m.flush(user="ada")
             assert [hit.memory.text for hit in answer.references] == ["Where people live matters to me."]
-        assert "Rome" not in model.prompts[-1] and "do not know" not in model.prompts[-1]
+        assert "Rome" not in model.prompts[-1] and "I do not know" not in model.prompts[-1]
         found = [hit.memory.text for hit in await m.search("Where do I live?", user="ada", limit=20)]
         assert {"Where do I live?", "You live in Rome, I think.", "I do not know."} <= set(found)
 
@@ -483,7 +483,7 @@ class TestItsOwnTurns:
             assert len(answer.references) == 1
         events = await all_of(m.chat_stream("Where do I live?", user="ada", session="s9", limit=2))
         (references,) = [e for e in events if e.type == "references"]
-        assert [h.memory.text for h in references.hits] == ["People who live near the harbour hear the gulls."]
+        assert [h.memory.text for h in references.references] == ["People who live near the harbour hear the gulls."]
 
     async def test_an_empty_memory_says_that_nothing_is_known(self, make: Make) -> None:
         m = make(ScriptedModel("I do not know."))

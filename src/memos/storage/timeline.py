@@ -165,8 +165,8 @@ def _one_run(
 ) -> tuple[Memory, Memory] | None:
     """Two stays, one after the other, of a value that was not over when it was said again."""
     for stay, later in itertools.pairwise(stays):
-        if stay.body.get("key") != later.body.get("key"):
-            continue
+        if stay.body.get("key") is None or stay.body["key"] != later.body.get("key"):
+            continue  # what has no key cannot be told to say the same
         own = _own_end(tx, stay, tx.edges(stay.id, "in", (EdgeType.SUPERSEDES,)), over, without)
         if own is None or first_said(later) < own:
             return stay, later

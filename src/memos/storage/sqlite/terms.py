@@ -11,7 +11,9 @@ from typing import Any
 import apsw
 import numpy as np
 
-_CACHE_LIMIT = 4_096  # terms of one cube; a thousand cubes may be open, and what is common comes back with the next message
+_CACHE_LIMIT = (
+    4_096  # terms of one cube; a thousand cubes may be open, and what is common comes back with the next message
+)
 
 
 class TermDictionary:
