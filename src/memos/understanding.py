@@ -60,7 +60,10 @@ ALONE_AFTER = 2  # attempts after which a record is read alone: another of its r
 SOON = 1.0  # seconds until it is looked again for what was not ready
 TOLD_SECONDS = 1.0  # between two words of how far a task is
 OVER_SECONDS = 900.0  # at most, until it is looked again whether a user may have more read
+AWAY_SECONDS = 3.0  # that somebody waits for a server that does not answer; it is asked again in the background
+LOOK_SECONDS = 0.2  # between two looks whether it does
 AWAY_IN_A_ROW = 3  # failures of a model, one after another, after which it is left alone for a while
+NOT_YET = "not read by the model yet, only by rules"
 NO_MODEL = "no language model is configured for reading (MEMOS_LLM); rules read it"
 
 _GARBLED = (
@@ -190,9 +193,30 @@ class Understanding:
         """Read everything that is marked now. Raises NotRead when a model could not."""
         if store.read_only or not self.has_model or not await store.todo(READ, 1, attempts_below=MAX_ATTEMPTS):
             return
-        run = await self._go(info, store, to_the_end=True)
+        run = await self._waited_for(info, store)
         if run.error is not None:
-            raise NotRead(f"not read by the model yet, only by rules: {run.error}") from run.error
+            raise NotRead(f"{NOT_YET}: {run.error}") from run.error
+
+    async def _waited_for(self, info: CubeInfo, store: SqliteCube) -> _Run:
+        """Read to the end, for somebody who waits. Raises NotRead soon when the model's server does not answer."""
+        share, since = 0.0, time.monotonic()
+
+        async def progress(now: float) -> None:
+            nonlocal share, since
+            if now > share:
+                share, since = now, time.monotonic()
+
+        going = asyncio.create_task(self._go(info, store, to_the_end=True, progress=progress))
+        try:
+            while not (await asyncio.wait({going}, timeout=LOOK_SECONDS))[0]:
+                why = getattr(self._llms.models.get("reading"), "failing", "")
+                if why and time.monotonic() - since >= AWAY_SECONDS:
+                    raise NotRead(f"{NOT_YET}: {why}")
+            return going.result()
+        finally:
+            if not going.done():
+                going.cancel()
+                await asyncio.wait({going})
 
     # -- the task ----------------------------------------------------------------------------------------------
 

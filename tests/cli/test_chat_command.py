@@ -72,7 +72,11 @@ class TestOneQuestion:
     def test_in_json_is_the_whole_answer(self, memos: Memos, answer: Answer, llm: LlmServer) -> None:
         memos("add", "I live in Bergen.")
         told = answer("chat", "--once", "Where do I live?", "--session", "s")
-        assert told["text"] == "Hello." and told["references"][0]["memory"]["text"] == "I live in Bergen."
+        (reference,) = told["references"]
+        assert told["text"] == "Hello." and set(reference) == {"id", "text", "score", "when", "speaker"}
+        assert (reference["text"], reference["speaker"]) == ("I live in Bergen.", "user") and reference["when"]
+        full = answer("chat", "--once", "Where do I live?", "--full")["references"]
+        assert full[0]["memory"]["text"] == "I live in Bergen." and full[0]["facts"]
         assert told["model"] == "openai-compatible:stub" and len(told["added"]) == 2
 
     def test_options_reach_the_model(self, memos: Memos, answer: Answer, llm: LlmServer) -> None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -55,6 +57,21 @@ def test_a_model_that_is_configured_reads_what_is_added_and_reads_it_anew(tmp_pa
     assert FED in texts(tmp_path, server)
     run(tmp_path, server, "add", "At seven Tom is fed, as I said.")
     assert len(server.requests) == 2
+
+
+def test_an_add_does_not_wait_long_for_a_model_that_is_away(answer: Answer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The server takes no connection: each try would wait for seconds, and is made again."""
+    monkeypatch.setenv("MEMOS_LLM", "openai-compatible:stub")
+    with socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))
+        monkeypatch.setenv("MEMOS_LLM_URL", f"http://127.0.0.1:{nobody.getsockname()[1]}")
+        monkeypatch.setattr("memos.models.resilience.RetryPolicy.wait", lambda *_: 4.0)  # patient as with a slow net
+        begun = time.monotonic()
+        added = answer("add", "I live in Oslo.")
+        assert time.monotonic() - begun < 6.0
+    (notice,) = added["notices"]
+    assert notice.startswith("stored; not read by the model yet, only by rules: ") and "memos flush" in notice
+    assert added["pending"] and answer("list", "--kind", "profile")["items"][0]["text"].endswith("lives in Oslo.")
 
 
 def test_a_cube_is_configured_and_shown(memos: Memos, answer: Answer) -> None:

@@ -37,6 +37,9 @@ def doctor(
     vacuum: Annotated[
         bool, typer.Option("--vacuum", help="Rewrite every file, so that no page of it holds what was deleted.")
     ] = False,
+    llm: Annotated[
+        bool, typer.Option("--llm", help="Ask each language model one tiny question (which may cost a little).")
+    ] = False,
 ) -> None:
     """Check all cubes of the data folder: damage, orphans, waiting work, disk, versions. Exit code 1 when there are
     problems.
@@ -46,7 +49,7 @@ def doctor(
 
     state = state_of(ctx)
     quiet_logs()
-    found = examine(state.settings(), vacuum=vacuum)
+    found = examine(state.settings(), vacuum=vacuum, ask=llm)
     state.answer(found, lambda out: render_care.diagnosis(out, found))
     if not found.healthy:
         raise typer.Exit(1)

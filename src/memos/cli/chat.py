@@ -38,6 +38,7 @@ def chat(
     max_tokens: Annotated[int | None, typer.Option("--max-tokens", min=1, help="Longest answer.")] = None,
     limit: Annotated[int, typer.Option("--limit", "-n", min=0, help="Memories looked at; 0: answer without.")] = 20,
     keep: Annotated[bool, typer.Option("--keep/--no-keep", help="Remember the conversation.")] = True,
+    full: Annotated[bool, typer.Option("--full", help="With --json: all that is known of the references.")] = False,
 ) -> None:
     """Talk with a chat model that remembers, or ask it one thing. In the conversation, /help lists what can be asked for.
 
@@ -58,9 +59,9 @@ def chat(
     question = _question(words or [], once)
     with state.system(background=True) as system:
         name = system.chat_model(model)
-        talk = Conversation(system, state, session, options)
+        talk = Conversation(system, state, session, options, full=full)
         if question is not None:
-            _once(state, talk, question)
+            _once(state, talk, question, full=full)
         elif sys.stdin.isatty():
             talk.welcome(name)
             talk.loop(_typed)
@@ -83,9 +84,11 @@ def _question(words: list[str], once: str | None) -> str | None:
     return text
 
 
-def _once(state: State, talk: Any, question: str) -> None:
+def _once(state: State, talk: Any, question: str, *, full: bool) -> None:
     if state.json:
-        state.answer(talk.whole(question), lambda _: None)
+        from memos.cli.chat_json import told
+
+        state.answer(told(talk.whole(question), full=full), lambda _: None)
     else:
         talk.ask(question)
         talk.raise_failure()

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from rich.text import Text
 
 from memos.answers import ChatAnswer, ChatError
+from memos.cli.chat_json import told
 from memos.cli.jsonable import jsonable
 from memos.cli.lookup import could_be_id, short_id, whole_id
 from memos.cli.render import many, safe, table, when
@@ -44,10 +45,12 @@ class Failed(MemosError):
 
 
 class Conversation:
-    """One conversation. `options` go to every question."""
+    """One conversation. `options` go to every question. `full`: JSON with all that is known of references."""
 
-    def __init__(self, system: MemOS, state: State, session: str | None, options: dict[str, Any]) -> None:
-        self._system, self._state, self._options = system, state, options
+    def __init__(
+        self, system: MemOS, state: State, session: str | None, options: dict[str, Any], *, full: bool = False
+    ) -> None:
+        self._system, self._state, self._options, self._full = system, state, options, full
         self._out, self._err = console(), console(error=True)
         self._session = session or _fresh()
         self._history = self._stored() if session is not None else []
@@ -139,7 +142,8 @@ class Conversation:
     def _answer(self, line: str) -> None:
         if not line.startswith("/"):
             if self._state.json:
-                print(json.dumps(jsonable(self.whole(line)), ensure_ascii=False, allow_nan=False), flush=True)
+                answer = told(self.whole(line), full=self._full)
+                print(json.dumps(answer, ensure_ascii=False, allow_nan=False), flush=True)
             else:
                 self.ask(line)
             return

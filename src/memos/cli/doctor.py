@@ -10,12 +10,14 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from memos import __version__
+from memos.cli.doctor_models import ModelReport, Unread, ask_models
 from memos.cli.doctor_queue import Lacking, QueueReport, examine_queue
 from memos.errors import MemosError
 from memos.models.embed import Embedder
+from memos.models.llm.purposes import Llms
 from memos.recall.models import configured_embedder
 from memos.settings import Settings
-from memos.storage.ports import DIGEST, CubeInfo, Purged
+from memos.storage.ports import DIGEST, READ, CubeInfo, Purged
 from memos.storage.sqlite.cube import SqliteCube
 from memos.storage.sqlite.registry import SqliteRegistry
 from memos.storage.tasks import MAX_ATTEMPTS
@@ -43,11 +45,12 @@ class CubeReport:
     read_only: bool = False
     vacuumed: bool | None = None
     problems: tuple[str, ...] = ()
+    unread: Unread | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """What the doctor found in a data folder. `notes` are worth knowing but no problem."""
+    """What the doctor found in a data folder. `notes` are worth knowing but no problem. `models`: those that were asked."""
 
     home: str
     versions: dict[str, str]
@@ -57,6 +60,7 @@ class Diagnosis:
     problems: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     queue: QueueReport | None = None
+    models: tuple[ModelReport, ...] = ()
 
     @property
     def healthy(self) -> bool:
@@ -64,12 +68,16 @@ class Diagnosis:
         return not self.problems and not any(c.problems for c in self.cubes)
 
 
-def examine(settings: Settings, *, vacuum: bool = False) -> Diagnosis:
-    """Look at everything in the data folder; with `vacuum`, rewrite every cube's file on the way."""
+def examine(settings: Settings, *, vacuum: bool = False, ask: bool = False) -> Diagnosis:
+    """Look at everything in the data folder; with `vacuum`, rewrite every cube's file on the way; with `ask`, ask each language
+    model a question.
+    """
     problems: list[str] = []
     notes: list[str] = []
     cubes: tuple[CubeReport, ...] = ()
-    embedder, llm = _embedder(settings, problems), _llm(settings, problems)
+    embedder, llms = _embedder(settings, problems), _llms(settings, problems)
+    models = ask_models(llms) if ask and llms is not None else ()
+    problems += [f"language model {m.model}: {m.error}" for m in models if m.error is not None]
     queue: QueueReport | None = None
     control = settings.home / "control.db"
     if not control.is_file():
@@ -87,10 +95,13 @@ def examine(settings: Settings, *, vacuum: bool = False) -> Diagnosis:
             finally:
                 registry.close()
             lacking = [Lacking(c.name, c.owner, n) for c in cubes if (n := c.waiting.get("embed", 0))]
-            queue = examine_queue(settings, lacking)
+            unread = [c.unread for c in cubes if c.unread is not None]
+            reads = "" if llms is None else llms.configured.get("reading", "")
+            queue = examine_queue(settings, lacking, unread, reads)
             problems += queue.problems
             notes += queue.notes
-    return Diagnosis(str(settings.home), versions(), embedder, llm, cubes, tuple(problems), tuple(notes), queue)
+    llm = _told(settings, llms, asked=ask)
+    return Diagnosis(str(settings.home), versions(), embedder, llm, cubes, tuple(problems), tuple(notes), queue, models)
 
 
 def versions() -> dict[str, str]:
@@ -121,14 +132,21 @@ def _embedder(settings: Settings, problems: list[str]) -> str:
         return f"{settings.embedder} does not work"
 
 
-def _llm(settings: Settings, problems: list[str]) -> str:
+def _llms(settings: Settings, problems: list[str]) -> Llms | None:
     """The language models by purpose; none is called."""
     try:
-        llms = configured_llms(settings, None, lambda _: None)
+        return configured_llms(settings, None, lambda _: None)
     except MemosError as e:
         problems.append(f"language model: {e}")
+        return None
+
+
+def _told(settings: Settings, llms: Llms | None, *, asked: bool) -> str:
+    """The language models in words."""
+    if llms is None:
         return f"{settings.llm} does not work"
-    return f"{llms.told} (not called)" if llms.models else "none: everything is done by rules"
+    called = "" if asked else " (not called; --llm asks)"
+    return f"{llms.told}{called}" if llms.models else "none: everything is done by rules"
 
 
 def _made(settings: Settings) -> Embedder | None:
@@ -163,6 +181,7 @@ async def _examined(cube: SqliteCube, info: CubeInfo, settings: Settings, vacuum
     marks = await cube.todo(DIGEST, 1_000_000)
     if given_up := [m for m in marks if m.attempts >= MAX_ATTEMPTS]:
         problems.append(f"{len(given_up)} messages could not be read, last reason: {given_up[-1].error}")
+    unread = await cube.todo(READ, 1_000_000)
     log_bytes = _size(cube.path.with_name(cube.path.name + "-wal")) or 0
     if log_bytes > _LOG_LIMIT:
         problems.append(f"the write-ahead log has {log_bytes >> 20} MB; close all processes that use the cube")
@@ -191,6 +210,7 @@ async def _examined(cube: SqliteCube, info: CubeInfo, settings: Settings, vacuum
         cube.read_only,
         vacuumed,
         tuple(problems),
+        Unread.of(info.name, info.owner, unread) if unread else None,
     )
 
 

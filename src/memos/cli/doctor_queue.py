@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from memos.cli.doctor_models import Unread, waiting_for_models
 from memos.cli.place import differences
 from memos.cli.render import many
 from memos.errors import MemosError
@@ -41,23 +42,28 @@ class Lacking:
     count: int
 
 
-def examine_queue(settings: Settings, lacking: Sequence[Lacking]) -> QueueReport:
-    """Look at the queue, also for tasks that make what cubes lack."""
+def examine_queue(
+    settings: Settings, lacking: Sequence[Lacking], unread: Sequence[Unread] = (), model: str = ""
+) -> QueueReport:
+    """Look at the queue, also for tasks that make what cubes lack. `model`: the name of what reads, where one is configured."""
     in_folder = settings.queue == "sqlite"
     home = str(settings.home / "control.db") if in_folder else without_password(settings.queue)
     try:
-        return asyncio.run(_examined(settings, home, lacking))
+        return asyncio.run(_examined(settings, home, lacking, unread, model))
     except (MemosError, TimeoutError) as e:
         why = str(e) or f"no answer within {ANSWER_SECONDS:.0f} s"
         return QueueReport(home, problems=(f"the task queue {home} cannot be used: {why}",))
 
 
-async def _examined(settings: Settings, home: str, lacking: Sequence[Lacking]) -> QueueReport:
+async def _examined(
+    settings: Settings, home: str, lacking: Sequence[Lacking], unread: Sequence[Unread], model: str
+) -> QueueReport:
     queue = make_queue(settings)
     try:
         async with asyncio.timeout(ANSWER_SECONDS):
             stats = await queue.stats()
             left = await _without_task(queue, lacking)
+            waits = await waiting_for_models(queue, unread, model)
     finally:
         await queue.close()
     failed = {kind: of.failed for kind, of in sorted(stats.items()) if of.failed}
@@ -67,6 +73,7 @@ async def _examined(settings: Settings, home: str, lacking: Sequence[Lacking]) -
         f"`memos flush --user {c.owner} --cube {c.cube}` does, and so does a server or worker with this embedder"
         for c in left
     ]
+    problems += waits
     return QueueReport(
         home,
         True,

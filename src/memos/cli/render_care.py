@@ -86,6 +86,9 @@ def diagnosis(out: Console, found: Diagnosis) -> None:
             for c in found.cubes
         ]
         out.print(table(("cube", "owner", "memories", "edges", "vectors", "waiting", "disk", "log", "schema"), rows))
+    for model in found.models:
+        said = f"answered in {model.seconds:.1f} s" if model.seconds is not None else "did not answer"
+        out.print(Text(f"{safe(model.model)} ({', '.join(model.purposes)}): {said}"))
     for note in found.notes:
         out.print(Text(f"note: {safe(note)}"))
     for problem in (*found.problems, *(f"cube {c.name}: {p}" for c in found.cubes for p in c.problems)):

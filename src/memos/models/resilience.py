@@ -131,6 +131,11 @@ class CircuitBreaker:
         """Seconds until an open circuit lets a probe through; 0 if it is not open."""
         return max(0.0, self._until - self._clock()) if self._state is CircuitState.OPEN else 0.0
 
+    @property
+    def failing(self) -> str:
+        """Why the last call failed; empty when it did not."""
+        return self._cause
+
     def enter(self) -> None:
         """Ask to make a call; answer it with `succeeded`, `failed` or `abandoned`.
 

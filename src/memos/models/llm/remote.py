@@ -63,6 +63,11 @@ class RemoteChatModel:
         return self.server.guard.breaker.retry_in
 
     @property
+    def failing(self) -> str:
+        """Why the server did not answer the last call; empty when it did."""
+        return self.server.guard.breaker.failing
+
+    @property
     def busy_for(self) -> float:
         """Seconds that the server asked to be left alone."""
         return self.server.guard.busy_for
