@@ -40,7 +40,7 @@ def serve(model: str) -> None:
     params = xllamacpp.CommonParams()
     params.model.path = model
     params.n_ctx, params.n_parallel, params.warmup = 4096, 1, False
-    params.n_predict = 300  # a small model that rambles is cut, which is one more thing to be survived
+    params.n_predict = 200  # a small model that rambles is cut, which is one more thing to be survived
     params.cpuparams.n_threads = params.cpuparams_batch.n_threads = 2
     params.hostnames, params.port = ["127.0.0.1"], 0
     server = xllamacpp.Server(params)

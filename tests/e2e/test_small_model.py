@@ -68,7 +68,7 @@ async def test_what_is_added_is_read_by_the_model_and_stays_as_it_was_said(memos
     said = ["I moved to Berlin in May and work at Siemens now.", "My dog Rex loves the parks here."]
     added = await memos.add([{"role": "user", "content": text} for text in said], user="alice", reading="fine")
     await memos.flush(user="alice")
-    raw = await memos.get(list(added.ids), user="alice")
+    raw = [await memos.get(id, user="alice") for id in added.ids]
     assert [m.text for m in raw] == said and all(m.status is Status.ACTIVE for m in raw)
     page = await memos.list(user="alice")
     derived = [m for m in page.items if m.layer is not Layer.TRACE]
@@ -89,7 +89,7 @@ async def test_feedback_through_the_model_never_deletes_what_it_is_not_about(mem
     kept = await memos.add("My sister lives in Bergen.", user="alice", reading="fast")
     await memos.add("I live in Oslo.", user="alice", reading="fast", wait=False)
     result = await memos.feedback("No, I live in Trondheim, not Oslo.", user="alice")
-    assert (await memos.get(list(kept.ids), user="alice"))[0].status is Status.ACTIVE
+    assert (await memos.get(kept.ids[0], user="alice")).status is Status.ACTIVE
     assert result.record is not None
     now = [m.text for m in (await memos.list(user="alice")).items if m.status is Status.ACTIVE]
     assert not result.understood or any("Trondheim" in text for text in now)
