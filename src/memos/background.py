@@ -12,7 +12,6 @@ import time
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
-from weakref import WeakValueDictionary
 
 import structlog
 
@@ -36,6 +35,7 @@ from memos.reading.read import read_trace
 from memos.scheduler.cube_tasks import SYSTEM, cube_of, cube_task
 from memos.scheduler.job import Done, Handler, Job, NotNow
 from memos.scheduler.kinds import DESCRIBE, DIGEST, EMBED, READ, SWEEP, plan_of
+from memos.scheduler.locks import Locks
 from memos.scheduler.middleware import TaskMetrics, logged, named, time_limit, traced
 from memos.scheduler.worker import Worker
 from memos.storage.ports import Change, CubeInfo, WriteTx
@@ -97,7 +97,7 @@ class Background:
         self._looks, self._after = tuple(looks), tuple(after)
         self._cubes, self._registry, self._queue = cubes, registry, queue
         self.vectors, self._enabled = vectors, enabled
-        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._locks = Locks()
         self._owing = asyncio.Event()  # set when a task could not be enqueued
         self._begun = asyncio.Event()  # set when the first sweep is enqueued
         self._greeted: set[str] = set()
@@ -222,7 +222,7 @@ class Background:
         """Digest what is marked for at most `seconds`, if it can be written; returns how many messages are still waiting."""
         if store.read_only:
             return 0
-        until, lock = time.monotonic() + seconds, self._lock(store)
+        until, lock = time.monotonic() + seconds, self._locks.of(str(store.path))
         try:
             async with asyncio.timeout(seconds):
                 await lock.acquire()
@@ -252,7 +252,7 @@ class Background:
 
     async def digest_all(self, store: SqliteCube) -> None:
         """Digest everything that is marked now, however much comes in meanwhile."""
-        async with self._lock(store):
+        async with self._locks.of(str(store.path)):
             more = (await digest(store, read_trace)).more
             left = await _marks(store) if more else 0
             while more and left > 0:
@@ -272,7 +272,7 @@ class Background:
             if ids := [id for named in wanted.values() for id in named]:
                 if beware:
                     await _suspect(store, ids)
-                async with self._lock(store):
+                async with self._locks.of(str(store.path)):
                     await digest(store, read_trace, limit=len(ids), ids=ids)
                 left = {mark.id: mark.error for mark in await store.todo(DIGEST, len(ids), ids=ids)}
                 for task, named in wanted.items():
@@ -291,7 +291,7 @@ class Background:
 
     async def _one_by_one(self, store: SqliteCube) -> int:
         """Digest some of what is marked so that a message which ends the process is known by it; returns how many are left."""
-        async with self._lock(store):
+        async with self._locks.of(str(store.path)):
             for mark in await store.todo(DIGEST, BATCH, attempts_below=MAX_ATTEMPTS):
                 await _suspect(store, [mark.id])
                 await digest(store, read_trace, limit=1, ids=[mark.id])
@@ -405,14 +405,6 @@ class Background:
         task = asyncio.create_task(run())
         self._asides.add(task)
         task.add_done_callback(self._asides.discard)
-
-    def _lock(self, store: SqliteCube) -> asyncio.Lock:
-        """Held by whoever digests a cube."""
-        key = str(store.path)
-        found = self._locks.get(key)
-        if found is None:
-            found = self._locks[key] = asyncio.Lock()
-        return found
 
 
 async def _suspect(store: SqliteCube, ids: Sequence[str]) -> None:

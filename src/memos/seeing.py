@@ -11,7 +11,6 @@ import asyncio
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from weakref import WeakValueDictionary
 
 import structlog
 
@@ -29,6 +28,7 @@ from memos.reading.vision import describe, reader_name
 from memos.scheduler.cube_tasks import cube_of, cube_task
 from memos.scheduler.job import Done, GaveUp, Handler, Job, NotNow
 from memos.scheduler.kinds import DESCRIBE, EMBED
+from memos.scheduler.locks import Locks
 from memos.scheduler.middleware import named
 from memos.scheduler.worker import backoff
 from memos.settings import Settings
@@ -80,7 +80,7 @@ class Seeing:
     ) -> None:
         self._cubes, self._registry, self._queue = cubes, registry, queue
         self._llms, self._settings = llms, settings
-        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._locks = Locks()
         self._strikes: Counter[str] = Counter()  # goes in a row, by cube, in which a model answered nothing
 
     @property
@@ -161,7 +161,7 @@ class Seeing:
                 if not run.stopped:
                     await self._one(info, store, trace, run)
 
-        async with self._lock(str(store.path)):
+        async with self._locks.of(str(store.path)):
             ended = await asyncio.gather(*(one(trace) for trace in traces), return_exceptions=True)
         for end in ended:
             if isinstance(end, BaseException):  # a disk that is full, a lease that is lost: after the others are safe
@@ -191,12 +191,6 @@ class Seeing:
             log.warning("describing_failed", memory=trace.id, error=named(e))
             reason = f"{error.code}: {error}"
             await store.write(lambda tx: tx.fail(trace.id, DESCRIBE, reason), Change(actor="describe"))
-
-    def _lock(self, key: str) -> asyncio.Lock:
-        found = self._locks.get(key)
-        if found is None:
-            found = self._locks[key] = asyncio.Lock()
-        return found
 
 
 async def _describe(store: SqliteCube, trace: Memory, reference: str, model: ChatModel) -> None:

@@ -40,7 +40,7 @@ class Settings:
     `reranker_key`: the server of such a model and the key for it; left empty, what the provider's own variables say
     (`models/address`). `reranker_headers`: further headers for its server, as a JSON object. `timezone`: of times given
     without one. `background`: digest and embed after `add` without being asked. `open_cubes`: how many cubes stay open (about
-    0.4 MB each, beside their indexes). `resident_mb`: memory that resident indexes may use before the least recently used one
+    1 MB each, beside their indexes). `resident_mb`: memory that resident indexes may use before the least recently used one
     is dropped. `queue`: where background tasks wait: `sqlite` (in the data folder) or the URL of a Redis
     server. `workers`: background jobs at a time in this process; 0 leaves the work to other processes (`memos worker`).
     `tasks_per_user`, `tasks_total`: how many tasks may wait before a write is refused as busy. `llm`: the language model, as

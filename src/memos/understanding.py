@@ -13,7 +13,6 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
-from weakref import WeakValueDictionary
 
 import structlog
 
@@ -42,6 +41,7 @@ from memos.organize.ties import without_ties
 from memos.scheduler.cube_tasks import cube_of, cube_task
 from memos.scheduler.job import Done, GaveUp, Handler, Job, NotNow
 from memos.scheduler.kinds import EMBED, READ
+from memos.scheduler.locks import Locks
 from memos.scheduler.middleware import named
 from memos.scheduler.worker import backoff
 from memos.settings import Settings
@@ -160,7 +160,7 @@ class Understanding:
         self._llms, self._settings, self._digested = llms, settings, digested
         self._reader = reader or FineReader()
         self._embedder = embedder
-        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._locks = Locks()
         self._strikes: Counter[str] = Counter()  # goes in a row, by cube, in which a model answered nothing
 
     @property
@@ -289,7 +289,7 @@ class Understanding:
         """Read what is marked, oldest first, for a while or to the end. `again`: also these, however often they failed."""
         run, key = _Run(), str(store.path)
         until = None if to_the_end else time.monotonic() + READ_SECONDS
-        async with self._lock(key):
+        async with self._locks.of(key):
             await self._digested(store, to_the_end)
             run.total = max(1, (await store.stats()).pending.get(READ, 0))
             resting = (
@@ -413,12 +413,6 @@ class Understanding:
                 tx.fail(id, READ, reason)
 
         await store.write(apply, Change(actor="read"))
-
-    def _lock(self, key: str) -> asyncio.Lock:
-        found = self._locks.get(key)
-        if found is None:
-            found = self._locks[key] = asyncio.Lock()
-        return found
 
 
 def _unmark(tx: WriteTx, ids: Sequence[str]) -> None:

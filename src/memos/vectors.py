@@ -10,12 +10,12 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Callable, Iterator
-from weakref import WeakValueDictionary
 
 import structlog
 
 from memos.errors import MemosError
 from memos.models.embed import Embedder
+from memos.scheduler.locks import Locks
 from memos.storage.ports import Change
 from memos.storage.sqlite.cube import SqliteCube
 
@@ -35,7 +35,7 @@ class Vectors:
         self, embedder: Embedder | None, spec: str = "", former: Callable[[str], Embedder | None] = lambda _: None
     ) -> None:
         self.embedder, self._spec, self._make_former = embedder, spec, former
-        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._locks = Locks()
         self._former: dict[str, Embedder | None] = {}
         self._complete: set[str] = set()
         self._settled: set[str] = set()  # cubes whose vectors are of no other model, as far as this process knows
@@ -84,7 +84,7 @@ class Vectors:
         if self.embedder is None:
             return False
         until = None if seconds is None else time.monotonic() + seconds
-        async with self._lock(store):
+        async with self._locks.of(str(store.path)):
             model, made = self.embedder.model_id, 0
             while batch := await store.pending_vectors(model, EMBED_BATCH):
                 if (until is not None and time.monotonic() >= until) or (most is not None and made >= max(most, 1)):
@@ -120,10 +120,3 @@ class Vectors:
         with contextlib.suppress(TimeoutError):  # not `wait_for`: in Python 3.11 it can swallow a cancellation
             async with asyncio.timeout(POLITE_SECONDS):
                 await self._quiet.wait()
-
-    def _lock(self, store: SqliteCube) -> asyncio.Lock:
-        key = str(store.path)
-        found = self._locks.get(key)
-        if found is None:
-            found = self._locks[key] = asyncio.Lock()
-        return found

@@ -11,11 +11,11 @@ import math
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
-from importlib import import_module
 from typing import Any
 
 from memos.errors import ModelError, ModelTimeout, ModelUnavailable
 from memos.models.embed import is_blank
+from memos.models.sentence_transformers import installed
 from memos.models.windows import windows_of
 
 SECONDS = 10.0  # that a search waits, after the model is loaded
@@ -75,13 +75,7 @@ class CrossEncoderReranker:
     @cached_property
     def _model(self) -> tuple[Any, Any]:
         """The model, and torch's function that leaves numbers as they are."""
-        try:
-            package, torch = import_module("sentence_transformers"), import_module("torch")
-        except ImportError as error:
-            raise ModelUnavailable(
-                "the package sentence-transformers is not installed; "
-                "install the extra 'sentence-transformers': pip install '.[sentence-transformers]' in a checkout of MemOS"
-            ) from error
+        package, torch = installed("sentence_transformers", "torch")
         try:
             model = package.CrossEncoder(self._name, device=self._device, local_files_only=True)
         except (OSError, ValueError) as error:

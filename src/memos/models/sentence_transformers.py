@@ -22,6 +22,17 @@ _UNLIMITED = 8_192
 _BATCH = 16
 
 
+def installed(*modules: str) -> list[Any]:
+    """The modules of these names, which the extra `sentence-transformers` brings. Raises ModelUnavailable without it."""
+    try:
+        return [import_module(name) for name in modules]
+    except ImportError as error:
+        raise ModelUnavailable(
+            "the package sentence-transformers is not installed; "
+            "install the extra 'sentence-transformers': pip install '.[sentence-transformers]' in a checkout of MemOS"
+        ) from error
+
+
 class SentenceTransformersEmbedder(ThreadedEmbedder):
     """A sentence-transformers model by name or folder, loaded at the first text; one call at a time."""
 
@@ -68,13 +79,7 @@ class SentenceTransformersEmbedder(ThreadedEmbedder):
 
     @cached_property
     def _model(self) -> Any:
-        try:
-            package = import_module("sentence_transformers")
-        except ImportError as error:
-            raise ModelUnavailable(
-                "the package sentence-transformers is not installed; "
-                "install the extra 'sentence-transformers': pip install '.[sentence-transformers]' in a checkout of MemOS"
-            ) from error
+        (package,) = installed("sentence_transformers")
         try:
             return package.SentenceTransformer(self._name, device=self._device, local_files_only=not self._download)
         except (OSError, ValueError) as error:

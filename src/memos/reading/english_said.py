@@ -72,12 +72,6 @@ class Said:
         if not found:
             yield from _weaker(clause)
 
-    def in_passing(self, subject: Subject, phrase: VerbPhrase, lead: int, clause_end: int) -> Iterator[Finding]:
-        """What happened by a clause that another one leans on: "… since I started painting two years ago"."""
-        if not phrase.modal:
-            clause = Clause(self.scene, subject, phrase, lead, self.end, lead, clause_end)
-            yield from [*happened(clause)] or undated(clause)
-
     def by_rules(self, subject: Subject, phrase: VerbPhrase, lead: int, clause_end: int) -> Iterator[Finding]:
         """What the rules of the verb say."""
         if phrase.modal or phrase.adverbs & {"almost", "nearly", "rarely"}:
