@@ -50,8 +50,11 @@ class Settings:
     million tokens cost, as `model=in/out` with commas between, for the ledger. `llm_tokens_per_user_per_day`: when a user has
     used so many, models are asked nothing more for her until the next day of UTC; 0 for no limit. `reading`: `fine` has the
     reading model read what is added, `fast` leaves it to rules unless a call asks; `auto` is `fine` where a model is configured.
-    `reorganize`: keep topics with summaries up to date in the background; without it, when asked to. `keep_images`: store the
-    bytes of images that come inside messages, up to `image_mb` MB each; without, or beyond, only a reference.
+    `evolve`: learn from the episodes of agents in the background. `episode_gap`: minutes after which another message of a session
+    is another task, and an open episode is closed. `reward_window`: seconds that a closed episode waits for feedback before it is
+    learned from. `reorganize`: keep topics with summaries up to date in the background; without it, when asked to.
+    `keep_images`: store the bytes of images that come inside messages, up to `image_mb` MB each; without, or beyond, only a
+    reference.
     """
 
     home: Path = Path("~/.memos")
@@ -94,6 +97,9 @@ class Settings:
     llm_prices: str = ""
     llm_tokens_per_user_per_day: int = 0
     reading: Literal["auto", "fast", "fine"] = "auto"
+    evolve: bool = True
+    episode_gap: int = 120
+    reward_window: int = 30
     reorganize: bool = False
     keep_images: bool = True
     image_mb: int = 5
@@ -102,11 +108,13 @@ class Settings:
         object.__setattr__(self, "home", Path(self.home).expanduser())
         if self.durability not in ("full", "normal"):
             raise InvalidInput(f"durability is 'full' or 'normal', got {self.durability!r}")
-        for name in ("background", "reorganize", "keep_images"):
+        for name in ("background", "evolve", "reorganize", "keep_images"):
             if not isinstance(getattr(self, name), bool):
                 raise InvalidInput(f"{name} is True or False, got {getattr(self, name)!r}")
         for name in ("open_cubes", "resident_mb", "tasks_per_user", "tasks_total"):
             whole(getattr(self, name), name, most=1 << 31)
+        whole(self.episode_gap, "episode_gap", most=60 * 24 * 365)
+        whole(self.reward_window, "reward_window", least=0, most=86_400 * 30)
         whole(self.image_mb, "image_mb", most=MOST_IMAGE_MB)
         whole(self.workers, "workers", least=0, most=64)
         whole(self.llm_concurrency, "llm_concurrency", most=1024)

@@ -72,8 +72,9 @@ LAYER_OF: Mapping[Kind, Layer] = MappingProxyType(
     }
 )
 
-# What no search shows by the way: a name says nothing by itself, and a summary only says again what its evidence says.
-ASIDE: frozenset[Kind] = frozenset({Kind.ENTITY, Kind.SUMMARY})
+# What no search shows by the way: a name says nothing by itself, a summary only says again what its evidence says, and what is
+# learned from episodes is for agents (`recall`).
+ASIDE: frozenset[Kind] = frozenset({Kind.ENTITY, Kind.SUMMARY, Kind.POLICY, Kind.WORLD_MODEL})
 
 
 class Status(StrEnum):

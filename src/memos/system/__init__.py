@@ -5,6 +5,7 @@ Every verb names a user and works on one cube (the user's own by default), which
 
 from __future__ import annotations
 
+from memos.system.acting import Acting
 from memos.system.base import DEFAULT_USER
 from memos.system.chatting import Chatting
 from memos.system.cubes import Cubes
@@ -12,8 +13,11 @@ from memos.system.entities import Entities
 from memos.system.feedback import Feedback
 from memos.system.finding import Finding
 from memos.system.images import Images
+from memos.system.learned import Learned
 from memos.system.profile import Profiling
 from memos.system.reading import Reading
+from memos.system.recalling import Recalling
+from memos.system.skills import Skills
 from memos.system.spending import Spending
 from memos.system.upkeep import Upkeeping
 from memos.system.writing import Writing
@@ -22,7 +26,21 @@ __all__ = ["DEFAULT_USER", "AsyncMemOS"]
 
 
 class AsyncMemOS(
-    Chatting, Writing, Finding, Profiling, Cubes, Reading, Upkeeping, Feedback, Entities, Spending, Images
+    Acting,
+    Recalling,
+    Learned,
+    Skills,
+    Chatting,
+    Writing,
+    Finding,
+    Profiling,
+    Cubes,
+    Reading,
+    Upkeeping,
+    Feedback,
+    Entities,
+    Spending,
+    Images,
 ):
     """The memory system, for asyncio. Nothing is opened before the first call; `close` (or `async with`) ends it
     cleanly.

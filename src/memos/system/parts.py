@@ -8,6 +8,7 @@ import os
 from memos.background import DIGEST_SECONDS, Background
 from memos.cubes.pool import CubePool
 from memos.errors import InvalidInput
+from memos.evolving import Evolving
 from memos.feedback import FeedbackWork
 from memos.health import Counts
 from memos.memory.hit import SearchResult
@@ -80,6 +81,7 @@ class Parts:
             topics=settings.reorganize,
             enabled=settings.background,
         )
+        self.evolving = Evolving(self.cubes, self.registry, self.queue, self.llms, settings)
         self.feedback = FeedbackWork(self.cubes, self.registry, self.queue, self.llms)
         self.vectors = Vectors(self.embedder, settings.embedder, lambda spec: configured_embedder(settings, spec))
         self.background = Background(
@@ -91,9 +93,10 @@ class Parts:
                 **self.understanding.handlers,
                 **self.seeing.handlers,
                 **self.upkeep.handlers,
+                **self.evolving.handlers,
                 FEEDBACK: self.feedback.handle,
             },
-            looks=(self.understanding.look, self.seeing.look, self.feedback.look),
+            looks=(self.understanding.look, self.seeing.look, self.feedback.look, self.evolving.look),
             after=(self.upkeep.digested,),
             slots=settings.workers,
             enabled=settings.background,

@@ -52,6 +52,7 @@ from memos.storage.sqlite.connect import (
     typed_errors,
 )
 from memos.storage.sqlite.forks import gate
+from memos.storage.sqlite.lived import Lived
 from memos.storage.sqlite.ranked import RankedReads
 from memos.storage.sqlite.readers import Readers, at_once
 from memos.storage.sqlite.schema import CUBE_APPLICATION_ID, CUBE_MIGRATIONS
@@ -68,7 +69,7 @@ VACUUM_LIMIT = 64 << 20  # a hard delete rewrites files up to this size at once;
 _readers = ThreadPool(4, "memos-read")
 
 
-class SqliteCube(Upkept):
+class SqliteCube(Upkept, Lived):
     """A `CubeStore` in one file. `open` creates or upgrades the file; a file that cannot be written opens for
     reading.
     """

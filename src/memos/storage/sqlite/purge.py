@@ -14,7 +14,7 @@ import apsw
 from memos.memory.ids import id_from_bytes, id_to_bytes
 from memos.memory.model import EdgeType, Layer, Status
 from memos.storage.ports import ANY_STATUS, DIGEST, LEANS, READ, READER, Purged
-from memos.storage.sqlite import bereave, images, reads, upkept
+from memos.storage.sqlite import bereave, images, lived, reads, upkept
 from memos.storage.timeline import reinstate, settle, slot_of
 
 if TYPE_CHECKING:
@@ -198,6 +198,7 @@ def _remove(tx: SqliteTx, plan: _Plan, term_ids: set[int]) -> Purged:
     versions = edges = vectors = 0
     tx.keep_numbers_used()
     upkept.forget(db, plan.doomed)
+    lived.forget(db, plan.doomed)
     if plan.doomed:
         db.execute("INSERT OR REPLACE INTO meta(key, value) VALUES(?, '1')", (UNERASED,))
     for ident in plan.doomed:

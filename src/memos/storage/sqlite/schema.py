@@ -92,6 +92,65 @@ CREATE TABLE image_records(sha256 BLOB NOT NULL, id BLOB NOT NULL, PRIMARY KEY(s
 CREATE INDEX image_records_id ON image_records(id);
 """
 
+# What agents lived through and what was counted of what they learned (lived.py): ids, numbers, names that callers gave and words
+# of closed sets, never a text: those are memories. Beside the clocks, and derived where `episodes.learned_at` is set: learning an
+# episode again writes the same (`evolution`).
+_CUBE_V4 = """
+CREATE TABLE episodes(
+  e INTEGER PRIMARY KEY, id BLOB NOT NULL UNIQUE, session TEXT NOT NULL, agent TEXT NOT NULL, owner TEXT NOT NULL,
+  environment TEXT NOT NULL, parent BLOB, opened_at INTEGER NOT NULL, last_at INTEGER NOT NULL,
+  closed_at INTEGER, reason TEXT, due_at INTEGER, learned_at INTEGER, reward REAL, confidence REAL NOT NULL DEFAULT 0
+) STRICT;
+CREATE INDEX episodes_session ON episodes(session, e);
+CREATE INDEX episodes_open ON episodes(last_at) WHERE closed_at IS NULL;
+CREATE INDEX episodes_due ON episodes(due_at) WHERE due_at IS NOT NULL;
+
+-- In order. `signature`: of a failed step, what kind of error it was (evolution/signature.py); `context`: tool and what it was
+-- given, without what differs from case to case. `key`: what makes a repeated report the same.
+CREATE TABLE steps(
+  s INTEGER PRIMARY KEY, id BLOB NOT NULL UNIQUE, episode INTEGER NOT NULL, turn INTEGER NOT NULL, role TEXT NOT NULL,
+  at INTEGER NOT NULL, tool TEXT, ok INTEGER, signature BLOB, context BLOB, alpha REAL, value REAL
+) STRICT;
+CREATE INDEX steps_episode ON steps(episode, s);
+CREATE INDEX steps_context ON steps(tool, context) WHERE tool IS NOT NULL;
+
+CREATE TABLE signals(
+  n INTEGER PRIMARY KEY, episode INTEGER NOT NULL, source TEXT NOT NULL, what TEXT NOT NULL, score REAL NOT NULL,
+  at INTEGER NOT NULL, id BLOB, key BLOB NOT NULL UNIQUE
+) STRICT;
+CREATE INDEX signals_episode ON signals(episode);
+
+-- What one episode teaches: which of its steps (numbers, as JSON: failed, done, resolved). `bucket`: lessons alike share one.
+-- `memory`: the policy that it is evidence of.
+CREATE TABLE lessons(
+  l INTEGER PRIMARY KEY, episode INTEGER NOT NULL, form TEXT NOT NULL, bucket BLOB NOT NULL, steps TEXT NOT NULL,
+  value REAL NOT NULL, memory BLOB
+) STRICT;
+CREATE INDEX lessons_episode ON lessons(episode);
+CREATE INDEX lessons_bucket ON lessons(bucket, l);
+CREATE INDEX lessons_memory ON lessons(memory) WHERE memory IS NOT NULL;
+
+-- `cube`: of the episode, empty for this one.
+CREATE TABLE trials(
+  t INTEGER PRIMARY KEY, memory BLOB NOT NULL, cube TEXT NOT NULL DEFAULT '', episode BLOB NOT NULL, handed_at INTEGER NOT NULL,
+  after INTEGER NOT NULL, outcome TEXT NOT NULL DEFAULT 'pending', reward REAL, followed INTEGER, resolved_at INTEGER,
+  UNIQUE(memory, cube, episode)
+) STRICT;
+CREATE INDEX trials_episode ON trials(episode);
+
+CREATE TABLE hints(
+  h INTEGER PRIMARY KEY, session TEXT NOT NULL, episode INTEGER NOT NULL, tool TEXT NOT NULL, context BLOB NOT NULL,
+  failures INTEGER NOT NULL, after INTEGER NOT NULL, memory BLOB, prefer BLOB, avoid BLOB, made_at INTEGER NOT NULL,
+  delivered_at INTEGER, validated INTEGER, resolved_at INTEGER
+) STRICT;
+CREATE INDEX hints_session ON hints(session, h);
+
+CREATE TABLE learned(
+  n INTEGER PRIMARY KEY AUTOINCREMENT, at INTEGER NOT NULL, what TEXT NOT NULL, memory BLOB, episode BLOB, numbers TEXT
+) STRICT;
+CREATE INDEX learned_memory ON learned(memory) WHERE memory IS NOT NULL;
+"""
+
 _CONTROL_V1 = """
 CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT) STRICT, WITHOUT ROWID;
 CREATE TABLE users(name TEXT PRIMARY KEY, created_at INTEGER NOT NULL, info TEXT) STRICT;
@@ -219,6 +278,10 @@ def _cube_v3(db: apsw.Connection) -> None:
     db.execute(_CUBE_V3)
 
 
+def _cube_v4(db: apsw.Connection) -> None:
+    db.execute(_CUBE_V4)
+
+
 def _control_v1(db: apsw.Connection) -> None:
     db.execute(_CONTROL_V1)
 
@@ -241,5 +304,5 @@ def _control_v4(db: apsw.Connection) -> None:
     db.execute(_CONTROL_V4)
 
 
-CUBE_MIGRATIONS: tuple[Migration, ...] = (_cube_v1, _cube_v2, _cube_v3)
+CUBE_MIGRATIONS: tuple[Migration, ...] = (_cube_v1, _cube_v2, _cube_v3, _cube_v4)
 CONTROL_MIGRATIONS: tuple[Migration, ...] = (_control_v1, _control_v2, _control_v3, _control_v4)

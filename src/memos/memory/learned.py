@@ -1,0 +1,294 @@
+"""What is learned from episodes: policies, statements about the world, skills; what they were tried at; what happened. Pure data.
+
+Each is a memory (kinds `policy`, `world_model`, `skill`); the classes here are its `body` with types, beside what is counted.
+A body is written by `to_body` and read by `of`, and by nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, Self, TypeVar
+
+from memos.memory.model import EMPTY, Memory
+
+B = TypeVar("B", bound="_Body")
+
+
+class State(StrEnum):
+    """Where in its life something learned is. A policy: candidate, active, retired. A skill: probation, active, retired."""
+
+    CANDIDATE = "candidate"
+    PROBATION = "probation"
+    ACTIVE = "active"
+    RETIRED = "retired"
+
+
+class Form(StrEnum):
+    """What a policy says: how an error is resolved, how a kind of task is done, what never works, or what somebody wants."""
+
+    FIX = "fix"
+    PATH = "path"
+    AVOID = "avoid"
+    DIRECTIVE = "directive"
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A part that differs from case to case. `source`: where its value comes from (goal, error, input, unknown); `examples`:
+    values seen. In texts it stands as `{name}`.
+    """
+
+    name: str
+    source: str = "unknown"
+    examples: tuple[str, ...] = ()
+    description: str = ""
+    required: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """One step of a procedure: the tool and what it is given, with parameters as `{name}`; or, without a tool, words."""
+
+    tool: str
+    input: str
+
+
+@dataclass(frozen=True)
+class _Body:
+    """What the bodies have in common: they travel as JSON."""
+
+    def to_body(self) -> dict[str, Any]:
+        """As a `Memory.body`: plain JSON values."""
+        plain: dict[str, Any] = _plain(asdict(self))
+        return plain
+
+    @classmethod
+    def of(cls, memory: Memory) -> Self:
+        """Read from a memory's body; what is missing or of a wrong type has its default."""
+        return _read(cls, memory.body)
+
+
+@dataclass(frozen=True)
+class PolicyBody(_Body):
+    """L2. `trigger`: when it applies, in words; `error` (for a fix or an avoid) and `goal` are the patterns behind it, with
+    parameters as `{name}`. `procedure`: what to do. `verification`: how to see that it worked; `boundary`: where it was not seen
+    to hold; `prefer`/`avoid`: one line each. `scope` and `strength` (0 to 1) are a directive's: `agent:NAME`, `tool:NAME`,
+    `environment:NAME` or `all`. `author`: `rules`, `user` or a model's name. `edited`: by a person; never overwritten.
+    """
+
+    form: Form = Form.PATH
+    state: State = State.CANDIDATE
+    trigger: str = ""
+    error: str = ""
+    goal: str = ""
+    tool: str = ""
+    procedure: tuple[Action, ...] = ()
+    parameters: tuple[Parameter, ...] = ()
+    verification: str = ""
+    boundary: str = ""
+    prefer: str = ""
+    avoid: str = ""
+    scope: str = "all"
+    strength: float = 0.0
+    environment: str = ""
+    author: str = "rules"
+    edited: bool = False
+    why: str = ""  # of its state, in a few words
+
+
+@dataclass(frozen=True)
+class WorldBody(_Body):
+    """L3: one statement about an environment. `section`: `environment` (what is there), `inference` (what follows from what) or
+    `constraint` (what must or must not be). `policies`: ids of those that say so. `holds`/`fails`: episodes for and against.
+    """
+
+    section: str = "environment"
+    environment: str = ""
+    subject: str = ""
+    policies: tuple[str, ...] = ()
+    holds: int = 0
+    fails: int = 0
+    author: str = "rules"
+    edited: bool = False
+
+
+@dataclass(frozen=True)
+class SkillBody(_Body):
+    """A callable guide. `name`: lower case with dashes, unique in its cube. `description`: what it does and when to use it.
+    `policies`: ids it was made of. `shared_from`: `cube/id` of the skill it is a copy of. `edited`: by a person; never
+    overwritten. `proposal`: what learning would change of an edited one, as a rendered text.
+    """
+
+    name: str = ""
+    state: State = State.PROBATION
+    description: str = ""
+    parameters: tuple[Parameter, ...] = ()
+    preconditions: tuple[str, ...] = ()
+    procedure: tuple[Action, ...] = ()
+    pitfalls: tuple[str, ...] = ()
+    examples: tuple[str, ...] = ()
+    verification: str = ""
+    tools: tuple[str, ...] = ()
+    environment: str = ""
+    policies: tuple[str, ...] = ()
+    shared_from: str = ""
+    author: str = "rules"
+    edited: bool = False
+    proposal: str = ""
+    why: str = ""
+    guide: str = ""  # free text of an imported or edited one, shown instead of what the fields render
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """That something learned was handed out in an episode, and what came of it: `pending`, `pass`, `fail` or `unknown` (the
+    outcome does not tell, or what it says was not done). `cube`: where the episode was, empty for the same cube. `followed`
+    None: cannot be told.
+    """
+
+    memory: str
+    episode: str
+    handed_at: datetime
+    outcome: str = "pending"
+    reward: float | None = None
+    resolved_at: datetime | None = None
+    followed: bool | None = None
+    cube: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What is counted of a policy or skill. `support`: distinct episodes that teach it; `gain`: how much better episodes went
+    with it than without (see `memos.evolution.gain`); `passes`, `fails`, `handed`: trials. `reliability` in [0, 1]: the mean of
+    the Beta posterior (`memos.evolution.reliability`).
+    """
+
+    support: int = 0
+    gain: float = 0.0
+    passes: int = 0
+    fails: int = 0
+    handed: int = 0
+    reliability: float = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """A policy as it stands."""
+
+    memory: Memory
+    body: PolicyBody
+    record: Record = field(default_factory=Record)
+
+    @property
+    def id(self) -> str:
+        """The id of its memory."""
+        return self.memory.id
+
+
+@dataclass(frozen=True, slots=True)
+class Skill:
+    """A skill as it stands."""
+
+    memory: Memory
+    body: SkillBody
+    record: Record = field(default_factory=Record)
+
+    @property
+    def id(self) -> str:
+        """The id of its memory."""
+        return self.memory.id
+
+    @property
+    def name(self) -> str:
+        """What it is called by."""
+        return self.body.name
+
+
+@dataclass(frozen=True, slots=True)
+class WorldStatement:
+    """A statement about an environment as it stands."""
+
+    memory: Memory
+    body: WorldBody
+
+    @property
+    def id(self) -> str:
+        """The id of its memory."""
+        return self.memory.id
+
+
+@dataclass(frozen=True, slots=True)
+class Hint:
+    """Advice after repeated failures of one tool in one context: what to do instead, what not to do again. It goes into the next
+    recall of its session; `validated` tells what happened then (None: nothing yet).
+    """
+
+    id: int
+    session: str
+    episode: str
+    tool: str
+    failures: int
+    prefer: str
+    avoid: str
+    made_at: datetime
+    delivered_at: datetime | None = None
+    validated: bool | None = None
+    policy: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LearningEvent:
+    """Something that was learned, changed or tried, in the order it happened. `number` is the cursor of the stream; `what` is
+    dotted (`policy.induced`, `policy.active`, `policy.retired`, `skill.crystallised`, `skill.trial`, `episode.closed`,
+    `episode.valued`, `world.stated`, `hint.made`, `hint.validated` ...). `numbers` holds only numbers, ids and words of closed
+    sets.
+    """
+
+    number: int
+    at: datetime
+    what: str
+    memory: str | None = None
+    episode: str | None = None
+    numbers: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {k: _plain(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(v) for v in value]
+    return value.value if isinstance(value, StrEnum) else value
+
+
+def _read(cls: type[B], body: Mapping[str, Any]) -> B:
+    default = cls()
+    values: dict[str, Any] = {}
+    for f in fields(cls):
+        there, usual = body.get(f.name), getattr(default, f.name)
+        if there is None:
+            continue
+        if isinstance(usual, StrEnum):
+            if there in set(type(usual)):
+                values[f.name] = type(usual)(there)
+        elif isinstance(usual, tuple):
+            if isinstance(there, (list, tuple)):
+                values[f.name] = tuple(_item(f.name, item) for item in there)
+        elif isinstance(usual, float):
+            if isinstance(there, (int, float)) and not isinstance(there, bool):
+                values[f.name] = float(there)
+        elif type(there) is type(usual):
+            values[f.name] = there
+    return cls(**values)
+
+
+def _item(name: str, item: Any) -> Any:
+    if name == "parameters" and isinstance(item, Mapping):
+        known = {f.name for f in fields(Parameter)}
+        given: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in item.items() if k in known}
+        return Parameter(**{"name": "", **given})
+    if name == "procedure" and isinstance(item, Mapping):
+        return Action(str(item.get("tool", "")), str(item.get("input", "")))
+    return str(item)

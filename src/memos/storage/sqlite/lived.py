@@ -1,0 +1,695 @@
+"""Episodes, steps, signals, lessons, trials, hints and what was learned, in a cube file: the statements about these tables, for
+changes (functions over `SqliteTx`) and for reads (`Lived`, a part of `SqliteCube`).
+
+They hold ids, numbers and names, never a text (law 1): the texts are memories. A hard deletion takes rows along (`forget`).
+"""
+
+from __future__ import annotations
+
+import builtins
+import hashlib
+import json
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, TypeVar
+
+import apsw
+
+from memos.errors import NotFound
+from memos.memory.episode import Episode, Signal, SignalSource, Step, StepRole, ToolUse
+from memos.memory.ids import id_from_bytes, id_to_bytes
+from memos.memory.learned import LearningEvent, Trial
+from memos.memory.model import EMPTY, Memory
+from memos.memory.time import from_micros, to_micros
+from memos.storage.ports import ANY_STATUS, View
+from memos.storage.sqlite import reads, rows
+
+T = TypeVar("T")
+USE = "use"  # in the body of a step's memory: the `ToolUse`
+REFLECTION = "reflection"  # in the body of a step's memory
+
+_EPISODE = (
+    "e.id, e.session, e.agent, e.owner, e.environment, e.parent, e.opened_at, e.last_at, e.closed_at, e.reason, e.due_at, "
+    "e.learned_at, e.reward, e.confidence, "
+    "(SELECT m.text FROM steps s JOIN memories m ON m.id=s.id AND m.known_to IS NULL WHERE s.episode=e.e AND s.role='user' "
+    "AND m.status<>'retracted' ORDER BY s.s LIMIT 1), "
+    "(SELECT count(*) FROM steps s WHERE s.episode=e.e AND s.role='user'), "
+    "(SELECT count(*) FROM steps s WHERE s.episode=e.e AND s.role<>'user'), "
+    "(SELECT count(*) FROM steps s WHERE s.episode=e.e AND s.ok=0)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Lesson:
+    """What one episode teaches, before and after it is evidence of a policy. `steps`: numbers of steps by what they are in it
+    (`failed`, `done`, `resolved`, `goal`). `episode`: the episode's id. `value` in [-1, 1].
+    """
+
+    episode: str
+    form: str
+    bucket: bytes
+    steps: Mapping[str, tuple[int, ...]]
+    value: float
+    memory: str | None = None
+    number: int = 0
+
+
+# -- changes -------------------------------------------------------------------------------------------------------
+
+
+def open_episode(
+    tx: Any, id: str, *, session: str, agent: str, owner: str, environment: str, at: datetime, parent: str | None = None
+) -> None:
+    """Begin an episode."""
+    tx.db.execute(
+        "INSERT INTO episodes(id, session, agent, owner, environment, parent, opened_at, last_at) VALUES(?,?,?,?,?,?,?,?)",
+        (id_to_bytes(id), session, agent, owner, environment, _blob(parent), to_micros(at), to_micros(at)),
+    )
+
+
+def close_episode(tx: Any, id: str, reason: str, at: datetime, due_at: datetime) -> bool:
+    """End an open episode, to be learned from at `due_at`; False when it was closed already."""
+    tx.db.execute(
+        "UPDATE episodes SET closed_at=?, reason=?, due_at=? WHERE id=? AND closed_at IS NULL",
+        (to_micros(at), reason, to_micros(due_at), id_to_bytes(id)),
+    )
+    return bool(tx.db.changes())
+
+
+def reopen_episode(tx: Any, id: str, at: datetime) -> None:
+    """Go on with a closed episode; what was learned from it stays until it is learned from again."""
+    tx.db.execute(
+        "UPDATE episodes SET closed_at=NULL, reason=NULL, due_at=NULL, last_at=? WHERE id=?",
+        (to_micros(at), id_to_bytes(id)),
+    )
+
+
+def learn_again(tx: Any, id: str, due_at: datetime) -> None:
+    """Have a closed episode learned from (again) at `due_at`, or sooner where that was so; an open one waits to be closed."""
+    tx.db.execute(
+        "UPDATE episodes SET due_at=min(coalesce(due_at, ?1), ?1) WHERE id=?2 AND closed_at IS NOT NULL",
+        (to_micros(due_at), id_to_bytes(id)),
+    )
+
+
+def add_step(
+    tx: Any,
+    episode: str,
+    id: str,
+    role: StepRole,
+    turn: int,
+    at: datetime,
+    *,
+    tool: str | None = None,
+    ok: bool | None = None,
+    signature: bytes | None = None,
+    context: bytes | None = None,
+) -> int:
+    """Note that a memory is a step of an episode; returns its number. One that is noted already keeps its place."""
+    number = tx.db.execute("SELECT s FROM steps WHERE id=?", (id_to_bytes(id),)).get
+    if number is not None:
+        return int(str(number))
+    e = _e(tx.db, episode)
+    tx.db.execute(
+        "INSERT INTO steps(id, episode, turn, role, at, tool, ok, signature, context) VALUES(?,?,?,?,?,?,?,?,?)",
+        (
+            id_to_bytes(id),
+            e,
+            turn,
+            role.value,
+            to_micros(at),
+            tool,
+            None if ok is None else int(ok),
+            signature,
+            context,
+        ),
+    )
+    number = tx.db.last_insert_rowid()
+    tx.db.execute("UPDATE episodes SET last_at=max(last_at, ?) WHERE e=?", (to_micros(at), e))
+    return int(number)
+
+
+def set_value(tx: Any, number: int, alpha: float, value: float) -> None:
+    """What a step was worth."""
+    tx.db.execute("UPDATE steps SET alpha=?, value=? WHERE s=?", (alpha, value, number))
+
+
+def set_reward(tx: Any, id: str, reward: float | None, confidence: float, at: datetime) -> None:
+    """What an episode was worth; with that it is learned from."""
+    tx.db.execute(
+        "UPDATE episodes SET reward=?, confidence=?, learned_at=?, due_at=NULL WHERE id=?",
+        (reward, confidence, to_micros(at), id_to_bytes(id)),
+    )
+
+
+def add_signal(tx: Any, episode: str, signal: Signal, key: str) -> bool:
+    """Keep a piece of evidence; `key`: what makes it the same again, within its episode. False when it was there: a new score
+    takes the place of the former.
+    """
+    digest = hashlib.sha256(f"{episode}\0{key}".encode()).digest()
+    there = tx.db.execute("SELECT 1 FROM signals WHERE key=?", (digest,)).get is not None
+    values = (signal.source.value, signal.what, signal.score, to_micros(signal.at), _blob(signal.memory))
+    tx.db.execute(
+        "INSERT INTO signals(episode, source, what, score, at, id, key) VALUES(?,?,?,?,?,?,?) ON CONFLICT(key) DO UPDATE SET "
+        "source=excluded.source, what=excluded.what, score=excluded.score, at=excluded.at, id=excluded.id",
+        (_e(tx.db, episode), *values, digest),
+    )
+    return not there
+
+
+def put_lessons(tx: Any, episode: str, lessons: Iterable[Lesson]) -> None:
+    """What an episode teaches, in place of what it taught before."""
+    e = _e(tx.db, episode)
+    tx.db.execute("DELETE FROM lessons WHERE episode=?", (e,))
+    for it in lessons:
+        steps = json.dumps({k: list(v) for k, v in sorted(it.steps.items())})
+        tx.db.execute(
+            "INSERT INTO lessons(episode, form, bucket, steps, value, memory) VALUES(?,?,?,?,?,?)",
+            (e, it.form, it.bucket, steps, it.value, _blob(it.memory)),
+        )
+
+
+def attach(tx: Any, numbers: Collection[int], memory: str | None) -> None:
+    """Make lessons evidence of a policy (None: of none)."""
+    for number in numbers:
+        tx.db.execute("UPDATE lessons SET memory=? WHERE l=?", (_blob(memory), number))
+
+
+def hand_out(tx: Any, memory: str, episode: str, at: datetime, *, after: int = 0, cube: str = "") -> bool:
+    """Begin a trial: something learned is handed out in an episode, after the step of that number. False when it was already."""
+    tx.db.execute(
+        "INSERT OR IGNORE INTO trials(memory, cube, episode, handed_at, after) VALUES(?,?,?,?,?)",
+        (id_to_bytes(memory), cube, id_to_bytes(episode), to_micros(at), after),
+    )
+    return bool(tx.db.changes())
+
+
+def resolve_trial(
+    tx: Any,
+    memory: str,
+    episode: str,
+    outcome: str,
+    reward: float | None,
+    followed: bool | None,
+    at: datetime,
+    *,
+    cube: str = "",
+) -> bool:
+    """Say what came of a trial; False when nothing changed."""
+    values = (outcome, reward, None if followed is None else int(followed))
+    tx.db.execute(
+        "UPDATE trials SET outcome=?1, reward=?2, followed=?3, resolved_at=?4 WHERE memory=?5 AND cube=?6 AND episode=?7 "
+        "AND (outcome<>?1 OR reward IS NOT ?2 OR followed IS NOT ?3)",
+        (*values, to_micros(at), id_to_bytes(memory), cube, id_to_bytes(episode)),
+    )
+    return bool(tx.db.changes())
+
+
+def tell(
+    tx: Any, what: str, *, memory: str | None = None, episode: str | None = None, numbers: Mapping[str, Any] = EMPTY
+) -> None:
+    """Add to the stream of what is learned. `numbers`: numbers, ids and words of closed sets only."""
+    tx.db.execute(
+        "INSERT INTO learned(at, what, memory, episode, numbers) VALUES(?,?,?,?,?)",
+        (tx.now_us, what, _blob(memory), _blob(episode), json.dumps(dict(numbers)) if numbers else None),
+    )
+
+
+def add_hint(
+    tx: Any,
+    *,
+    session: str,
+    episode: str,
+    tool: str,
+    context: bytes,
+    failures: int,
+    after: int,
+    at: datetime,
+    memory: str | None = None,
+    prefer: str | None = None,
+    avoid: str | None = None,
+) -> int:
+    """Keep a hint: `memory` is the policy it draws from, `prefer` and `avoid` are memories of steps that worked and did not."""
+    tx.db.execute(
+        "INSERT INTO hints(session, episode, tool, context, failures, after, memory, prefer, avoid, made_at) "
+        "VALUES(?,?,?,?,?,?,?,?,?,?)",
+        (
+            *(session, _e(tx.db, episode), tool, context, failures, after),
+            *(_blob(memory), _blob(prefer), _blob(avoid), to_micros(at)),
+        ),
+    )
+    return int(tx.db.last_insert_rowid())
+
+
+def mark_delivered(tx: Any, hint: int, at: datetime) -> None:
+    """A hint was handed to its agent."""
+    tx.db.execute("UPDATE hints SET delivered_at=? WHERE h=? AND delivered_at IS NULL", (to_micros(at), hint))
+
+
+def validate_hint(tx: Any, hint: int, good: bool, at: datetime) -> bool:
+    """What happened after a hint; False when that was known."""
+    tx.db.execute(
+        "UPDATE hints SET validated=?, resolved_at=? WHERE h=? AND validated IS NULL", (int(good), to_micros(at), hint)
+    )
+    return bool(tx.db.changes())
+
+
+def forget(db: apsw.Connection, idents: Collection[bytes]) -> None:
+    """Take hard-deleted memories out of all tables. An episode without any step goes too; one that lost some is learned from
+    again.
+    """
+    for ident in idents:
+        e = db.execute("SELECT episode FROM steps WHERE id=?", (ident,)).get
+        db.execute("DELETE FROM steps WHERE id=?", (ident,))
+        db.execute("DELETE FROM signals WHERE id=?", (ident,))
+        db.execute("DELETE FROM trials WHERE memory=?", (ident,))
+        db.execute("UPDATE lessons SET memory=NULL WHERE memory=?", (ident,))
+        db.execute("DELETE FROM learned WHERE memory=?", (ident,))
+        for column in ("memory", "prefer", "avoid"):
+            db.execute(f"DELETE FROM hints WHERE {column}=?", (ident,))
+        if e is None:
+            continue
+        if db.execute("SELECT 1 FROM steps WHERE episode=? LIMIT 1", (e,)).get is None:
+            _drop(db, e)
+        else:
+            db.execute(
+                "UPDATE episodes SET due_at=coalesce(due_at, closed_at) WHERE e=? AND closed_at IS NOT NULL", (e,)
+            )
+
+
+def _drop(db: apsw.Connection, e: int) -> None:
+    id = db.execute("SELECT id FROM episodes WHERE e=?", (e,)).get
+    for table in ("signals", "lessons", "hints"):
+        db.execute(f"DELETE FROM {table} WHERE episode=?", (e,))
+    db.execute("DELETE FROM trials WHERE episode=? AND cube=''", (id,))
+    db.execute("DELETE FROM learned WHERE episode=?", (id,))
+    db.execute("DELETE FROM episodes WHERE e=?", (e,))
+
+
+# -- reads, within a change or outside -------------------------------------------------------------------------------
+
+
+def episode(db: apsw.Connection, id: str) -> Episode | None:
+    """An episode; None when there is none of this id."""
+    found = db.execute(f"SELECT {_EPISODE} FROM episodes e WHERE e.id=?", (id_to_bytes(id),)).fetchone()
+    return None if found is None else _episode(found)
+
+
+def last_episode(db: apsw.Connection, session: str, *, agent: str | None = None) -> Episode | None:
+    """The last episode of a session, open or closed."""
+    found = db.execute(
+        f"SELECT {_EPISODE} FROM episodes e WHERE e.session=?1 AND (?2 IS NULL OR e.agent=?2) ORDER BY e.e DESC LIMIT 1",
+        (session, agent),
+    ).fetchone()
+    return None if found is None else _episode(found)
+
+
+def episodes(
+    db: apsw.Connection,
+    *,
+    limit: int,
+    before: int | None = None,
+    session: str | None = None,
+    agent: str | None = None,
+    is_open: bool | None = None,
+) -> tuple[list[Episode], int | None]:
+    """A page of episodes, newest first, and where the next begins."""
+    found = db.execute(
+        f"SELECT {_EPISODE}, e.e FROM episodes e WHERE (?1 IS NULL OR e.e<?1) AND (?2 IS NULL OR e.session=?2) "
+        "AND (?3 IS NULL OR e.agent=?3) AND (?4 IS NULL OR (e.closed_at IS NULL)=?4) ORDER BY e.e DESC LIMIT ?5",
+        (before, session, agent, None if is_open is None else int(is_open), limit + 1),
+    ).fetchall()
+    rows_: list[Any] = found
+    return [_episode(row[:-1]) for row in rows_[:limit]], (rows_[limit - 1][-1] if len(rows_) > limit else None)
+
+
+def idle(db: apsw.Connection, before: datetime, limit: int = 100) -> list[str]:
+    """Open episodes in which nothing happened since, oldest first."""
+    found = db.execute(
+        "SELECT id FROM episodes WHERE closed_at IS NULL AND last_at<? ORDER BY last_at LIMIT ?",
+        (to_micros(before), limit),
+    )
+    return [id_from_bytes(id) for (id,) in found]
+
+
+def due(db: apsw.Connection, now: datetime | None, limit: int = 1) -> list[str]:
+    """Episodes to be learned from by now (None: whenever they are due), in the order they were closed."""
+    found = db.execute(
+        "SELECT id FROM episodes WHERE due_at IS NOT NULL AND (?1 IS NULL OR due_at<=?1) ORDER BY closed_at, e LIMIT ?2",
+        (None if now is None else to_micros(now), limit),
+    )
+    return [id_from_bytes(id) for (id,) in found]
+
+
+def next_due(db: apsw.Connection) -> datetime | None:
+    """When the next episode is due; None when none is."""
+    found = db.execute("SELECT min(due_at) FROM episodes WHERE due_at IS NOT NULL").get
+    return None if found is None else from_micros(found)
+
+
+def steps(db: apsw.Connection, id: str) -> list[Step]:
+    """The steps of an episode, in order, without those that were taken back."""
+    return _steps(db, "s.episode=(SELECT e FROM episodes WHERE id=?)", (id_to_bytes(id),))
+
+
+def steps_by_number(db: apsw.Connection, numbers: Collection[int]) -> dict[int, Step]:
+    """Steps by number; those that are gone or were taken back are left out."""
+    return {s.number: s for s in _steps(db, "s.s IN (SELECT value FROM json_each(?))", (json.dumps(sorted(numbers)),))}
+
+
+def episode_of_step(db: apsw.Connection, id: str) -> str | None:
+    """The episode that a memory is a step of."""
+    found = db.execute("SELECT e.id FROM steps s JOIN episodes e ON e.e=s.episode WHERE s.id=?", (id_to_bytes(id),)).get
+    return None if found is None else id_from_bytes(found)
+
+
+def last_step(db: apsw.Connection, id: str) -> int:
+    """The number of an episode's last step; 0 when it has none."""
+    sql = "SELECT coalesce(max(s), 0) FROM steps WHERE episode=(SELECT e FROM episodes WHERE id=?)"
+    return int(str(db.execute(sql, (id_to_bytes(id),)).get))
+
+
+def failures_in_a_row(
+    db: apsw.Connection, session: str, tool: str, context: bytes, window: int
+) -> list[tuple[int, str]]:
+    """Number and id of the failed steps of a tool in a context, of the session's last `window` steps with that tool and context,
+    newest first, up to the first that did not fail.
+    """
+    found = db.execute(
+        "SELECT s.s, s.id, s.ok FROM steps s JOIN episodes e ON e.e=s.episode WHERE s.tool=? AND s.context=? AND e.session=? "
+        "ORDER BY s.s DESC LIMIT ?",
+        (tool, context, session, window),
+    )
+    out = []
+    for number, ident, ok in found:
+        if ok != 0:
+            break
+        out.append((number, id_from_bytes(ident)))
+    return out
+
+
+def signals(db: apsw.Connection, id: str) -> list[Signal]:
+    """What was said of an episode's outcome, in order."""
+    found = db.execute(
+        "SELECT source, what, score, at, id FROM signals WHERE episode=(SELECT e FROM episodes WHERE id=?) ORDER BY n",
+        (id_to_bytes(id),),
+    )
+    return [
+        Signal(SignalSource(source), what, score, from_micros(at), None if m is None else id_from_bytes(m))
+        for source, what, score, at, m in found
+    ]
+
+
+_LESSON = "l.l, e.id, l.form, l.bucket, l.steps, l.value, l.memory FROM lessons l JOIN episodes e ON e.e=l.episode"
+
+
+def lessons_of(db: apsw.Connection, id: str) -> list[Lesson]:
+    """What an episode teaches."""
+    return [*map(_lesson, db.execute(f"SELECT {_LESSON} WHERE e.id=? ORDER BY l.l", (id_to_bytes(id),)))]
+
+
+def lessons_in(db: apsw.Connection, bucket: bytes, limit: int) -> list[Lesson]:
+    """The newest lessons of a bucket, oldest first."""
+    found = db.execute(f"SELECT {_LESSON} WHERE l.bucket=? ORDER BY l.l DESC LIMIT ?", (bucket, limit)).fetchall()
+    return [*map(_lesson, reversed(found))]
+
+
+def lessons_for(db: apsw.Connection, memory: str, limit: int = 1_000) -> list[Lesson]:
+    """The newest evidence of a policy, oldest first."""
+    found = db.execute(
+        f"SELECT {_LESSON} WHERE l.memory=? ORDER BY l.l DESC LIMIT ?", (id_to_bytes(memory), limit)
+    ).fetchall()
+    return [*map(_lesson, reversed(found))]
+
+
+def policies_of_buckets(db: apsw.Connection, buckets: Collection[bytes]) -> list[str]:
+    """The policies of which lessons of these buckets are evidence."""
+    found = db.execute(
+        "SELECT DISTINCT memory FROM lessons WHERE memory IS NOT NULL "
+        "AND bucket IN (SELECT unhex(value) FROM json_each(?))",
+        (json.dumps([b.hex() for b in buckets]),),
+    )
+    return [id_from_bytes(id) for (id,) in found]
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """What is counted of something learned: see `memos.memory.learned.Record`. `values`: of its lessons, the best of each
+    episode.
+    """
+
+    support: int
+    values: tuple[float, ...]
+    passes: int
+    fails: int
+    handed: int
+
+
+def counted(db: apsw.Connection, memory: str) -> Counted:
+    """Support and trials of a policy or skill."""
+    ident = id_to_bytes(memory)
+    values = [v for (v,) in db.execute("SELECT max(value) FROM lessons WHERE memory=? GROUP BY episode", (ident,))]
+    tried: Any = db.execute(
+        "SELECT count(*) FILTER (WHERE outcome='pass'), count(*) FILTER (WHERE outcome='fail'), count(*) FROM trials "
+        "WHERE memory=?",
+        (ident,),
+    ).fetchone()
+    return Counted(len(values), tuple(values), *tried)
+
+
+_TRIAL = "memory, episode, handed_at, outcome, reward, resolved_at, followed, cube FROM trials"
+
+
+def trials(
+    db: apsw.Connection,
+    *,
+    memory: str | None = None,
+    episode: str | None = None,
+    pending: bool = False,
+    limit: int = 1_000,
+) -> list[Trial]:
+    """Trials of something learned, or in an episode of this cube, newest first."""
+    found = db.execute(
+        f"SELECT {_TRIAL} WHERE (?1 IS NULL OR memory=?1) AND (?2 IS NULL OR (episode=?2 AND cube='')) "
+        "AND (NOT ?3 OR outcome='pending') ORDER BY t DESC LIMIT ?4",
+        (_blob(memory), _blob(episode), int(pending), limit),
+    )
+    return [
+        Trial(
+            id_from_bytes(m), id_from_bytes(e), from_micros(at), outcome, reward, _time(resolved), _bool(followed), cube
+        )
+        for m, e, at, outcome, reward, resolved, followed, cube in found
+    ]
+
+
+def handed_after(db: apsw.Connection, memory: str, episode: str, *, cube: str = "") -> int:
+    """The number of the step after which something was handed out in an episode."""
+    sql = "SELECT after FROM trials WHERE memory=? AND episode=? AND cube=?"
+    after = db.execute(sql, (id_to_bytes(memory), id_to_bytes(episode), cube)).get
+    return 0 if after is None else int(str(after))
+
+
+@dataclass(frozen=True, slots=True)
+class StoredHint:
+    """A hint as it is stored: what it refers to is not read yet."""
+
+    id: int
+    session: str
+    episode: str
+    tool: str
+    context: bytes
+    failures: int
+    after: int
+    memory: str | None
+    prefer: str | None
+    avoid: str | None
+    made_at: datetime
+    delivered_at: datetime | None
+    validated: bool | None
+
+
+def hints(
+    db: apsw.Connection,
+    *,
+    session: str | None = None,
+    episode: str | None = None,
+    open_only: bool = False,
+    limit: int = 20,
+) -> list[StoredHint]:
+    """Hints of a session or an episode, newest first. `open_only`: those not validated yet."""
+    found = db.execute(
+        "SELECT h.h, h.session, e.id, h.tool, h.context, h.failures, h.after, h.memory, h.prefer, h.avoid, h.made_at, "
+        "h.delivered_at, h.validated FROM hints h JOIN episodes e ON e.e=h.episode "
+        "WHERE (?1 IS NULL OR h.session=?1) AND (?2 IS NULL OR e.id=?2) AND (NOT ?3 OR h.validated IS NULL) "
+        "ORDER BY h.h DESC LIMIT ?4",
+        (session, _blob(episode), int(open_only), limit),
+    )
+    return [*map(_hint, found)]
+
+
+def events(
+    db: apsw.Connection, *, after: int = 0, limit: int = 100, memory: str | None = None, since: datetime | None = None
+) -> list[LearningEvent]:
+    """What was learned after a number of the stream, in order."""
+    found = db.execute(
+        "SELECT n, at, what, memory, episode, numbers FROM learned WHERE n>?1 AND (?2 IS NULL OR memory=?2) "
+        "AND (?3 IS NULL OR at>=?3) ORDER BY n LIMIT ?4",
+        (after, _blob(memory), None if since is None else to_micros(since), limit),
+    )
+    return [
+        LearningEvent(
+            n,
+            from_micros(at),
+            what,
+            None if m is None else id_from_bytes(m),
+            None if e is None else id_from_bytes(e),
+            json.loads(numbers) if numbers else EMPTY,
+        )
+        for n, at, what, m, e, numbers in found
+    ]
+
+
+def last_event(db: apsw.Connection) -> int:
+    """The number of the last event; 0 before the first."""
+    return int(str(db.execute("SELECT coalesce(max(n), 0) FROM learned").get))
+
+
+def learned_memories(
+    db: apsw.Connection, kind: str, *, states: Collection[str] | None = None, limit: int = 10_000
+) -> list[Memory]:
+    """The memories of a kind (policy, world_model, skill) that stand, newest first, by the `state` of their body."""
+    wanted = None if states is None else json.dumps(sorted(states))
+    retired = states is None or "retired" in states
+    status = "m.status IN ('active','archived')" if retired else "m.status='active'"
+    found = db.execute(
+        f"SELECT {rows.SELECT} FROM memories m WHERE m.kind=?1 AND m.known_to IS NULL AND {status} "
+        "AND (?2 IS NULL OR m.body->>'state' IN (SELECT value FROM json_each(?2))) ORDER BY m.id DESC LIMIT ?3",
+        (kind, wanted, limit),
+    )
+    return [*map(rows.memory_from_row, found)]
+
+
+class Lived:
+    """The part of `SqliteCube` that reads these. A function above, with the same arguments after the connection."""
+
+    async def _read(self, fn: Callable[[apsw.Connection], T]) -> T:
+        raise NotImplementedError
+
+    async def lived(self, fn: Callable[..., T], *args: Any, **named: Any) -> T:
+        """One of the reading functions of this module, on one state of the file."""
+        return await self._read(lambda db: fn(db, *args, **named))
+
+    async def read_lived(self, fn: Callable[[apsw.Connection], T]) -> T:
+        """Several of them, on one state of the file."""
+        return await self._read(fn)
+
+
+# -- inside --------------------------------------------------------------------------------------------------------
+
+
+def _e(db: apsw.Connection, id: str) -> int:
+    e = db.execute("SELECT e FROM episodes WHERE id=?", (id_to_bytes(id),)).get
+    if e is None:
+        raise NotFound(f"episode {id} does not exist in this cube")
+    return int(str(e))
+
+
+def _episode(row: Sequence[Any]) -> Episode:
+    id, session, agent, owner, environment, parent, opened, last, closed, reason, due_at, learned, reward, sure = row[
+        :14
+    ]
+    goal, turns, count, failed = row[14:18]
+    return Episode(
+        id=id_from_bytes(id),
+        session=session,
+        agent=agent,
+        owner=owner,
+        environment=environment,
+        goal=goal or "",
+        opened_at=from_micros(opened),
+        last_at=from_micros(last),
+        closed_at=_time(closed),
+        reason=reason,
+        parent=None if parent is None else id_from_bytes(parent),
+        due_at=_time(due_at),
+        learned_at=_time(learned),
+        reward=reward,
+        reward_confidence=sure,
+        turns=turns,
+        steps=count,
+        failed_steps=failed,
+    )
+
+
+def _steps(db: apsw.Connection, where: str, values: tuple[Any, ...]) -> list[Step]:
+    found = db.execute(
+        f"SELECT {rows.SELECT}, s.s, s.turn, s.role, s.at, s.alpha, s.value FROM steps s JOIN memories m ON m.id=s.id "
+        f"AND m.known_to IS NULL WHERE {where} AND m.status<>'retracted' ORDER BY s.s",
+        values,
+    )
+    return [_step(row) for row in found]
+
+
+def _step(row: tuple[Any, ...]) -> Step:
+    memory = rows.memory_from_row(row)
+    number, turn, role, at, alpha, value = row[rows.WIDTH : rows.WIDTH + 6]
+    said = memory.body.get(REFLECTION)
+    return Step(
+        *(number, memory, StepRole(role), turn, from_micros(at), tool_use(memory)),
+        *(said if isinstance(said, str) else None, alpha, value),
+    )
+
+
+def tool_use(memory: Memory) -> ToolUse | None:
+    """The `ToolUse` in the body of a step's memory."""
+    given = memory.body.get(USE)
+    if not isinstance(given, Mapping) or not isinstance(given.get("tool"), str):
+        return None
+    known = ToolUse(given["tool"])
+    text = {k: given[k] for k in ("input", "output", "error", "call_id") if isinstance(given.get(k), str)}
+    ok, duration = given.get("ok"), given.get("duration")
+    return replace(
+        known,
+        **text,
+        ok=ok if isinstance(ok, bool) else None,
+        duration=float(duration) if isinstance(duration, (int, float)) and not isinstance(duration, bool) else None,
+    )
+
+
+def _lesson(row: Any) -> Lesson:
+    number, episode_id, form, bucket, given, value, memory = row
+    numbers = {k: tuple(v) for k, v in json.loads(given).items()}
+    return Lesson(
+        id_from_bytes(episode_id),
+        form,
+        bucket,
+        numbers,
+        value,
+        None if memory is None else id_from_bytes(memory),
+        number,
+    )
+
+
+def _hint(row: Any) -> StoredHint:
+    number, session, e, tool, context, failures, after, memory, prefer, avoid, made, delivered, validated = row
+    policy, good, bad = (None if x is None else id_from_bytes(x) for x in (memory, prefer, avoid))
+    times = (from_micros(made), _time(delivered), _bool(validated))
+    return StoredHint(number, session, id_from_bytes(e), tool, context, failures, after, policy, good, bad, *times)
+
+
+def _blob(id: str | None) -> bytes | None:
+    return None if id is None else id_to_bytes(id)
+
+
+def _time(micros: int | None) -> datetime | None:
+    return None if micros is None else from_micros(micros)
+
+
+def _bool(value: int | None) -> bool | None:
+    return None if value is None else bool(value)
+
+
+def memories(db: apsw.Connection, ids: builtins.list[str]) -> builtins.list[Memory]:
+    """Memories by id, whatever their status, in the order asked."""
+    return reads.get(db, ids, View(statuses=ANY_STATUS))
