@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from memos.memory.learned import Policy, Skill
 from memos.memory.model import EMPTY, Memory, Version
 from memos.memory.spending import LlmUse
 from memos.memory.upkeep import RetentionRule, RetentionRun, Topic
@@ -83,6 +84,20 @@ class Topics:
     """Topics of a cube."""
 
     items: tuple[Topic, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Policies:
+    """Policies of a cube."""
+
+    items: tuple[Policy, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SkillList:
+    """Skills of a cube."""
+
+    items: tuple[Skill, ...]
 
 
 @dataclass(frozen=True, slots=True)

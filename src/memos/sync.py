@@ -130,6 +130,7 @@ class MemOS(Face):
     set_state = Verb(AsyncMemOS.set_state)
     lineage = Verb(AsyncMemOS.lineage)
     learning_events = Verb(AsyncMemOS.learning_events)
+    follow_learning = Stream(AsyncMemOS.follow_learning)
     learning_report = Verb(AsyncMemOS.learning_report)
     skills = Verb(AsyncMemOS.skills)
     skill = Verb(AsyncMemOS.skill)

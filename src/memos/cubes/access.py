@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from memos.errors import AccessDenied, NotFound
+from memos.storage.names import check_user
 from memos.storage.ports import CubeInfo
 from memos.storage.sqlite.registry import LEVELS, SqliteRegistry, check_name
 
@@ -13,7 +14,7 @@ def resolve(registry: SqliteRegistry, user: str, cube: str | None, need: str) ->
     Raises NotFound when there is no such cube or the user may not even read it (its existence is not told), and
     AccessDenied when the user may read it but not do what is asked, or was deactivated.
     """
-    check_name(user, "user")
+    check_user(user)
     if not registry.accounts.is_active(user):
         raise AccessDenied(f"user {user!r} was deactivated; an admin can activate her again")
     name = user if cube is None else check_name(cube, "cube")

@@ -221,7 +221,6 @@ class LearningReport:
     promoted: tuple[Memory, ...] = ()
     retired: tuple[Memory, ...] = ()
     trials: Mapping[str, int] = field(default_factory=lambda: EMPTY)
-    text: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
+from memos.memory.learned import Trial
 from memos.memory.model import EMPTY, Memory
 
 
@@ -159,12 +160,12 @@ class Episode:
 
 @dataclass(frozen=True, slots=True)
 class EpisodeDetail:
-    """An episode with its steps in order, the signals of its outcome, and what was handed out in it (`memory.learned.Trial`s)."""
+    """An episode with its steps in order, the signals of its outcome, and what was handed out in it."""
 
     episode: Episode
     steps: tuple[Step, ...] = ()
     signals: tuple[Signal, ...] = ()
-    trials: tuple[Any, ...] = ()
+    trials: tuple[Trial, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncGenerator, AsyncIterator
+from dataclasses import dataclass
 from typing import Any, Generic, Self, TypeVar
 
 from prometheus_client import Gauge
@@ -20,6 +21,14 @@ HEARTBEAT_SECONDS = 15.0
 _HEADERS = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
 _HEARTBEAT = b": still here\n\n"
 CUT_OFF = "the server is stopping, and the answer is not at its end; ask again when it is back"
+
+
+@dataclass(frozen=True, slots=True)
+class Numbered:
+    """An event with a number, by which a client that comes back says what it has (`Last-Event-ID`). `data` goes out as it is."""
+
+    number: int
+    data: str
 
 
 class Streams:
@@ -91,6 +100,8 @@ _END = object()
 
 def frame(event: Any) -> bytes:
     """One event as bytes."""
+    if isinstance(event, Numbered):
+        return b"id: %d\n" % event.number + frame(event.data)
     data = event.encode() if isinstance(event, str) else to_json(event)
     lines = b"".join(b"data: " + line + b"\n" for line in data.splitlines() or [b""])
     return lines + b"\n"

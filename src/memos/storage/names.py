@@ -13,6 +13,16 @@ from memos.errors import InvalidInput
 MAX_NAME = 256
 
 
+EVERYBODY = "*"  # in a grant: every user, also those that come later
+
+
+def check_user(name: str) -> str:
+    """The name of one user."""
+    if check_name(name, "user") == EVERYBODY:
+        raise InvalidInput(f"{EVERYBODY!r} stands for everybody and is nobody's name; choose another")
+    return name
+
+
 def check_name(name: str, what: str) -> str:
     """A user's, cube's or session's name: any text of 1 to 256 characters without control characters."""
     if not isinstance(name, str) or not name.strip():

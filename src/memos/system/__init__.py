@@ -12,8 +12,8 @@ from memos.system.cubes import Cubes
 from memos.system.entities import Entities
 from memos.system.feedback import Feedback
 from memos.system.finding import Finding
+from memos.system.following import Following
 from memos.system.images import Images
-from memos.system.learned import Learned
 from memos.system.profile import Profiling
 from memos.system.reading import Reading
 from memos.system.recalling import Recalling
@@ -28,7 +28,7 @@ __all__ = ["DEFAULT_USER", "AsyncMemOS"]
 class AsyncMemOS(
     Acting,
     Recalling,
-    Learned,
+    Following,
     Skills,
     Chatting,
     Writing,

@@ -23,6 +23,7 @@ from memos.models.llm.port import ChatModel
 from memos.models.rerank import Reranker
 from memos.scheduler.tasks import Tasks
 from memos.settings import Settings
+from memos.storage.names import check_user
 from memos.storage.ports import CubeInfo, View
 from memos.storage.sqlite.control import moment
 from memos.storage.sqlite.cube import SqliteCube
@@ -146,7 +147,7 @@ class Base:
     async def _cube(self, user: str, cube: str | None, need: str) -> AsyncIterator[tuple[CubeInfo, SqliteCube]]:
         parts = self._parts()
         if need == "read" and parts.registry.find(check_name(cube or user, "cube")) is None and cube in (None, user):
-            check_name(user, "user")
+            check_user(user)
             async with parts.cubes.nothing(user) as empty:  # a reader makes no files: a mistyped name stays a question
                 yield empty
             return

@@ -4,11 +4,36 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Collection
+from datetime import timedelta
+from enum import StrEnum
+from typing import TypeVar
 
+import apsw
+
+from memos.arguments import listed, member
+from memos.errors import InvalidInput, NotFound
+from memos.evolution.by_hand import set_state
+from memos.evolution.lineage import lineage
+from memos.evolution.report import report
+from memos.evolution.shown import policies_of, skills_of
 from memos.memory.acting import Evolved, LearningEvents, LearningReport, Lineage, WorldAnswer
 from memos.memory.episode import EpisodeDetail, Episodes
-from memos.memory.learned import Form, Policy, Skill, State, WorldStatement
+from memos.memory.filter import Compare, Field, Op
+from memos.memory.ids import is_id
+from memos.memory.learned import Form, Policy, PolicyBody, Skill, State, WorldBody, WorldStatement
+from memos.memory.model import Kind, Memory
+from memos.memory.number import whole
+from memos.memory.time import utcnow
+from memos.reading.parts import is_blank, well_formed
+from memos.recall.ask import Ask
+from memos.storage.ports import ANY_STATUS, Change, CubeInfo, View
+from memos.storage.sqlite import lived
+from memos.storage.sqlite.cube import SqliteCube
 from memos.system.base import DEFAULT_USER, Base, When
+
+E = TypeVar("E", bound=StrEnum)
+MOST = 1_000
+WEEK = timedelta(days=7)
 
 
 class Learned(Base):
@@ -18,7 +43,8 @@ class Learned(Base):
         """Learn from every closed episode that is due, instead of waiting for the background. `now`: also from those that wait
         for feedback.
         """
-        raise NotImplementedError
+        async with self._cube(user, cube, "write") as (info, store):
+            return await self._parts().evolving.learn(info, store, now=now)
 
     async def episodes(
         self,
@@ -32,11 +58,29 @@ class Learned(Base):
         cube: str | None = None,
     ) -> Episodes:
         """The episodes of a cube, newest first, a page at a time."""
-        raise NotImplementedError
+        whole(limit, "limit", most=MOST)
+        before = _position(cursor)
+        async with self._cube(user, cube, "read") as (_, store):
+            items, last = await store.lived(
+                lived.episodes, limit=limit, before=before, session=session, agent=agent, is_open=is_open
+            )
+        return Episodes(tuple(items), None if last is None else str(last))
 
     async def episode(self, id: str, *, user: str = DEFAULT_USER, cube: str | None = None) -> EpisodeDetail:
         """An episode with its steps, what was said of its outcome, and what was handed out in it. Raises NotFound."""
-        raise NotImplementedError
+
+        def read(db: apsw.Connection) -> EpisodeDetail | None:
+            found = lived.episode(db, id)
+            if found is None:
+                return None
+            steps, signals = tuple(lived.steps(db, id)), tuple(lived.signals(db, id))
+            return EpisodeDetail(found, steps, signals, tuple(lived.trials(db, episode=id)))
+
+        async with self._cube(user, cube, "read") as (_, store):
+            detail = await store.read_lived(read) if is_id(id) else None
+        if detail is None:
+            raise NotFound(f"episode {id} does not exist in this cube")
+        return detail
 
     async def policies(
         self,
@@ -51,11 +95,27 @@ class Learned(Base):
         """The policies of a cube: those that answer a question, best first, or all, newest first. `states`: candidate, active,
         retired (by default all); `forms`: fix, path, avoid, directive.
         """
-        raise NotImplementedError
+        whole(limit, "limit", most=MOST)
+        wanted = _members(State, states, "states")
+        shapes = _members(Form, forms, "forms")
+        async with self._cube(user, cube, "read") as (info, store):
+            if query is None:
+                found = await store.lived(lived.learned_memories, Kind.POLICY.value, states=wanted, limit=MOST)
+            else:
+                found = await self._found(info, store, query, Kind.POLICY)
+            chosen = [
+                m
+                for m in found
+                if (wanted is None or PolicyBody.of(m).state in wanted)
+                and (shapes is None or PolicyBody.of(m).form in shapes)
+            ][:limit]
+            return await store.read_lived(lambda db: policies_of(db, chosen))
 
     async def policy(self, id: str, *, user: str = DEFAULT_USER, cube: str | None = None) -> Policy:
         """A policy with what is counted of it. Raises NotFound."""
-        raise NotImplementedError
+        async with self._cube(user, cube, "read") as (_, store):
+            memory = await _one(store, id, Kind.POLICY, "policy")
+            return (await store.read_lived(lambda db: policies_of(db, [memory])))[0]
 
     async def world(
         self,
@@ -82,19 +142,36 @@ class Learned(Base):
         """Retire a policy, a skill or a statement by hand, or bring it back as active or on probation; learning does not undo a
         decision made by hand. Raises NotFound, InvalidInput.
         """
-        raise NotImplementedError
+        chosen = member(State, state, "state")
+        if not isinstance(reason, str):
+            raise InvalidInput("reason is a text")
+        async with self._cube(user, cube, "write") as (_, store):
+            change = Change(actor=user, cause=f"{chosen.value} by hand")
+            memory = await store.write(lambda tx: set_state(tx, id, chosen, well_formed(reason)), change)
+            if memory.kind is Kind.WORLD_MODEL:
+                return WorldStatement(memory, WorldBody.of(memory))
+            if memory.kind is Kind.SKILL:
+                return (await store.read_lived(lambda db: skills_of(db, [memory])))[0]
+            return (await store.read_lived(lambda db: policies_of(db, [memory])))[0]
 
     async def lineage(self, id: str, *, user: str = DEFAULT_USER, cube: str | None = None) -> Lineage:
         """Where something learned comes from, down to the steps and episodes it rests on, and what was made of it, up to skills.
         For any memory: a step's lineage shows what it taught. Raises NotFound.
         """
-        raise NotImplementedError
+        if not is_id(id):
+            raise NotFound(f"memory {id} does not exist in this cube")
+        async with self._cube(user, cube, "read") as (_, store):
+            return await store.read_lived(lambda db: lineage(db, id))
 
     async def learning_events(
         self, *, after: int = 0, limit: int = 100, user: str = DEFAULT_USER, cube: str | None = None
     ) -> LearningEvents:
         """What was learned after event number `after`, in order: the stream that can be followed and resumed."""
-        raise NotImplementedError
+        whole(limit, "limit", most=MOST)
+        whole(after, "after", least=0, most=(1 << 63) - 1)
+        async with self._cube(user, cube, "read") as (_, store):
+            items = await store.lived(lived.events, after=after, limit=limit)
+        return LearningEvents(tuple(items), items[-1].number if items else after)
 
     async def learning_report(
         self, *, since: When = None, until: When = None, user: str = DEFAULT_USER, cube: str | None = None
@@ -102,4 +179,37 @@ class Learned(Base):
         """What changed in a span of time (by default the last seven days): episodes and how they went, what was learned, promoted
         and retired.
         """
-        raise NotImplementedError
+        end = self._time(until) or utcnow()
+        begin = self._time(since) or end - WEEK
+        if begin >= end:
+            raise InvalidInput(f"since ({begin.isoformat()}) is not before until ({end.isoformat()})")
+        async with self._cube(user, cube, "read") as (info, store):
+            return await store.read_lived(lambda db: report(db, info.name, begin, end))
+
+    async def _found(self, info: CubeInfo, store: SqliteCube, query: str, kind: Kind) -> builtins.list[Memory]:
+        """The memories of a kind that answer a question, best first, retired ones too."""
+        if not isinstance(query, str) or is_blank(query):
+            raise InvalidInput("the query is empty; leave it out for all")
+        where = Compare(Field("kind"), Op.EQ, kind.value)
+        view = View(statuses=ANY_STATUS)
+        ask = Ask(query=query, limit=MOST, where=where, view=view, merge_facts=False, rerank=False)
+        return [hit.memory for hit in (await self._parts().ask(info, store, ask)).hits]
+
+
+async def _one(store: SqliteCube, id: str, kind: Kind, what: str) -> Memory:
+    found = await store.get([id], View(statuses=ANY_STATUS)) if is_id(id) else []
+    if not found or found[0].kind is not kind:
+        raise NotFound(f"{what} {id} does not exist in this cube")
+    return found[0]
+
+
+def _members(of: type[E], given: Collection[E | str] | None, what: str) -> frozenset[E] | None:
+    return None if given is None else frozenset(member(of, one, what) for one in listed(given, what))
+
+
+def _position(cursor: str | None) -> int | None:
+    if cursor is None:
+        return None
+    if not isinstance(cursor, str) or not cursor.isascii() or not cursor.isdigit():
+        raise InvalidInput("the cursor is none that a page gave; leave it out to begin with the newest")
+    return int(cursor)

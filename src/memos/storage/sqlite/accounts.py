@@ -21,7 +21,7 @@ from memos.memory.ids import new_id
 from memos.memory.number import whole
 from memos.memory.time import from_micros, to_micros, utcnow
 from memos.storage.accounts import ApiKey, AuditPage, Secret, User, checked_scopes
-from memos.storage.names import check_name, encoded_info
+from memos.storage.names import check_name, check_user, encoded_info
 from memos.storage.sqlite import audit
 from memos.storage.sqlite.control import Control, Kept
 
@@ -63,7 +63,7 @@ class SqliteAccounts:
 
     def create_user(self, name: str, info: Mapping[str, Any] | None, by: str) -> User:
         """A new user. Raises InvalidInput when there is one, or when a cube of somebody else has the name."""
-        check_name(name, "user")
+        check_user(name)
         check_name(by, "by")
         stored = encoded_info(info)
         with self._control.change() as db:
@@ -143,7 +143,7 @@ class SqliteAccounts:
         self, user: str, scopes: Iterable[str], description: str, expires_at: datetime | None, by: str
     ) -> tuple[ApiKey, Secret]:
         """A new key and its secret, which is kept nowhere. The user is made when there is none."""
-        check_name(user, "user")
+        check_user(user)
         check_name(by, "by")
         found = checked_scopes(scopes)
         if description != "":

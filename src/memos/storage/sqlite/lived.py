@@ -176,11 +176,18 @@ def attach(tx: Any, numbers: Collection[int], memory: str | None) -> None:
         tx.db.execute("UPDATE lessons SET memory=? WHERE l=?", (_blob(memory), number))
 
 
-def hand_out(tx: Any, memory: str, episode: str, at: datetime, *, after: int = 0, cube: str = "") -> bool:
-    """Begin a trial: something learned is handed out in an episode, after the step of that number. False when it was already."""
+def hand_out(
+    tx: Any, memory: str, episode: str, at: datetime, *, after: int = 0, cube: str = "", home: str = ""
+) -> bool:
+    """Begin a trial: something learned is handed out in an episode, after the step of that number. False when it was already.
+
+    `cube`: of the episode, where that is another than this. `home`: the cube of the memory, where that is another than this;
+    a copy's is where it was copied from. The trial counts there too, once it is resolved: see `uncarried`.
+    """
+    back = f"{home}/{memory}" if home else "" if cube else _shared_from(tx.db, memory)
     tx.db.execute(
-        "INSERT OR IGNORE INTO trials(memory, cube, episode, handed_at, after) VALUES(?,?,?,?,?)",
-        (id_to_bytes(memory), cube, id_to_bytes(episode), to_micros(at), after),
+        "INSERT OR IGNORE INTO trials(memory, cube, episode, handed_at, after, home) VALUES(?,?,?,?,?,?)",
+        (id_to_bytes(memory), cube, id_to_bytes(episode), to_micros(at), after, back),
     )
     return bool(tx.db.changes())
 
@@ -245,6 +252,14 @@ def add_hint(
 def mark_delivered(tx: Any, hint: int, at: datetime) -> None:
     """A hint was handed to its agent."""
     tx.db.execute("UPDATE hints SET delivered_at=? WHERE h=? AND delivered_at IS NULL", (to_micros(at), hint))
+
+
+def mark_carried(tx: Any, trial: Uncarried) -> None:
+    """The outcome of a trial was told to the memory's own cube, or nobody there is to be told."""
+    tx.db.execute(
+        "UPDATE trials SET carried=? WHERE memory=? AND cube='' AND episode=?",
+        (trial.outcome, id_to_bytes(trial.memory), id_to_bytes(trial.episode)),
+    )
 
 
 def validate_hint(tx: Any, hint: int, good: bool, at: datetime) -> bool:
@@ -483,6 +498,39 @@ def trials(
     ]
 
 
+@dataclass(frozen=True, slots=True)
+class Uncarried:
+    """A resolved trial of this cube that counts in another, `home`, for the memory `source` there, and was not told there yet.
+    `owner`: whose episode it was.
+    """
+
+    memory: str
+    episode: str
+    owner: str
+    home: str
+    source: str
+    handed_at: datetime
+    outcome: str
+    reward: float | None
+    followed: bool | None
+
+
+def uncarried(db: apsw.Connection, limit: int = 100) -> list[Uncarried]:
+    """The trials whose outcome is to be told to other cubes, oldest first."""
+    found = db.execute(
+        "SELECT t.memory, t.episode, e.owner, t.home, t.handed_at, t.outcome, t.reward, t.followed FROM trials t "
+        "JOIN episodes e ON e.id=t.episode WHERE t.home<>'' AND t.carried<>t.outcome ORDER BY t.t LIMIT ?",
+        (limit,),
+    )
+    return [
+        Uncarried(
+            *(id_from_bytes(m), id_from_bytes(e), owner, *home.rsplit("/", 1)),
+            *(from_micros(at), outcome, reward, _bool(followed)),
+        )
+        for m, e, owner, home, at, outcome, reward, followed in found
+    ]
+
+
 def handed_after(db: apsw.Connection, memory: str, episode: str, *, cube: str = "") -> int:
     """The number of the step after which something was handed out in an episode."""
     sql = "SELECT after FROM trials WHERE memory=? AND episode=? AND cube=?"
@@ -555,6 +603,31 @@ def last_event(db: apsw.Connection) -> int:
     return int(str(db.execute("SELECT coalesce(max(n), 0) FROM learned").get))
 
 
+_LEARNED = "m.kind IN ('policy','world_model','skill')"  # in these words, so that the index of them is used
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """Up to where a file was read: the highest row of a memory, and the last hard deletion."""
+
+    row: int = 0
+    deletion: int = 0
+
+
+def learned_since(db: apsw.Connection, known: Stamp) -> tuple[Stamp, list[Memory]]:
+    """What is learned (policies, statements of the world, skills) and was written after `known`, oldest first, whatever its
+    status; and up to where that is. After a deletion everything is read again: `known.deletion` differs from the answer's.
+    """
+    row, deletion = reads.newest(db)
+    after = known.row if deletion == known.deletion else 0
+    if after == row and deletion == known.deletion:
+        return known, []
+    found = db.execute(
+        f"SELECT {rows.SELECT} FROM memories m WHERE {_LEARNED} AND m.n>? AND m.known_to IS NULL ORDER BY m.n", (after,)
+    )
+    return Stamp(row, deletion), [*map(rows.memory_from_row, found)]
+
+
 def learned_memories(
     db: apsw.Connection, kind: str, *, states: Collection[str] | None = None, limit: int = 10_000
 ) -> list[Memory]:
@@ -563,7 +636,7 @@ def learned_memories(
     retired = states is None or "retired" in states
     status = "m.status IN ('active','archived')" if retired else "m.status='active'"
     found = db.execute(
-        f"SELECT {rows.SELECT} FROM memories m WHERE m.kind=?1 AND m.known_to IS NULL AND {status} "
+        f"SELECT {rows.SELECT} FROM memories m WHERE m.kind=?1 AND {_LEARNED} AND m.known_to IS NULL AND {status} "
         "AND (?2 IS NULL OR m.body->>'state' IN (SELECT value FROM json_each(?2))) ORDER BY m.id DESC LIMIT ?3",
         (kind, wanted, limit),
     )
@@ -686,6 +759,12 @@ def _time(micros: int | None) -> datetime | None:
     return None if micros is None else from_micros(micros)
 
 
+def _shared_from(db: apsw.Connection, memory: str) -> str:
+    sql = "SELECT body->>'shared_from' FROM memories WHERE id=? AND known_to IS NULL"
+    found = db.execute(sql, (id_to_bytes(memory),)).get
+    return found if isinstance(found, str) else ""
+
+
 def _bool(value: int | None) -> bool | None:
     return None if value is None else bool(value)
 
@@ -693,3 +772,109 @@ def _bool(value: int | None) -> bool | None:
 def memories(db: apsw.Connection, ids: builtins.list[str]) -> builtins.list[Memory]:
     """Memories by id, whatever their status, in the order asked."""
     return reads.get(db, ids, View(statuses=ANY_STATUS))
+
+
+# -- where an agent stands: for reports (`memos.evolution.ongoing`) ------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """The last episode of an agent in a session, as far as a report needs it: no texts. `turn`: of its last step, 0 before the
+    first.
+    """
+
+    id: str
+    environment: str
+    last_at: datetime
+    closed_at: datetime | None
+    reason: str | None
+    turn: int
+
+
+def standing(db: apsw.Connection, session: str, agent: str) -> Standing | None:
+    """Where an agent stands in a session; None before its first episode."""
+    found: Any = db.execute(
+        "SELECT e.id, e.environment, e.last_at, e.closed_at, e.reason, "
+        "coalesce((SELECT s.turn FROM steps s WHERE s.episode=e.e ORDER BY s.s DESC LIMIT 1), 0) "
+        "FROM episodes e WHERE e.session=? AND e.agent=? ORDER BY e.e DESC LIMIT 1",
+        (session, agent),
+    ).fetchone()
+    if found is None:
+        return None
+    id, environment, last, closed, reason, turn = found
+    return Standing(id_from_bytes(id), environment, from_micros(last), _time(closed), reason, turn)
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """Where a memory stands as a step."""
+
+    episode: str
+    turn: int
+    number: int
+
+
+def placed(db: apsw.Connection, id: str) -> Placed | None:
+    """Where a memory stands as a step; None when it is none."""
+    found: Any = db.execute(
+        "SELECT e.id, s.turn, s.s FROM steps s JOIN episodes e ON e.e=s.episode WHERE s.id=?", (id_to_bytes(id),)
+    ).fetchone()
+    return None if found is None else Placed(id_from_bytes(found[0]), found[1], found[2])
+
+
+def last_of(db: apsw.Connection, id: str, role: StepRole, *, first: bool = False) -> Memory | None:
+    """The last (or `first`) message of a role in an episode that was not taken back."""
+    found = db.execute(
+        f"SELECT {rows.SELECT} FROM steps s JOIN memories m ON m.id=s.id AND m.known_to IS NULL "
+        "WHERE s.episode=(SELECT e FROM episodes WHERE id=?) AND s.role=? AND m.status<>'retracted' "
+        f"ORDER BY s.s {'ASC' if first else 'DESC'} LIMIT 1",
+        (id_to_bytes(id), role.value),
+    ).fetchone()
+    return None if found is None else rows.memory_from_row(found)
+
+
+def amend_step(
+    tx: Any, id: str, *, ok: bool | None, signature: bytes | None = None, context: bytes | None = None
+) -> None:
+    """What came of a step is known now."""
+    tx.db.execute(
+        "UPDATE steps SET ok=?, signature=?, context=coalesce(?, context) WHERE id=?",
+        (None if ok is None else int(ok), signature, context, id_to_bytes(id)),
+    )
+
+
+def place_in(tx: Any, episode: str, environment: str) -> None:
+    """Say where an episode takes place, where nobody did."""
+    tx.db.execute(
+        "UPDATE episodes SET environment=? WHERE id=? AND environment=''", (environment, id_to_bytes(episode))
+    )
+
+
+def open_in(db: apsw.Connection, session: str, agent: str | None = None) -> list[str]:
+    """The open episodes of a session (and an agent), in order."""
+    found = db.execute(
+        "SELECT id FROM episodes WHERE session=?1 AND closed_at IS NULL AND (?2 IS NULL OR agent=?2) ORDER BY e",
+        (session, agent),
+    )
+    return [id_from_bytes(id) for (id,) in found]
+
+
+def has_verdict(db: apsw.Connection, id: str) -> bool:
+    """Whether somebody said how an episode went."""
+    sql = (
+        "SELECT 1 FROM signals WHERE episode=(SELECT e FROM episodes WHERE id=?) AND source IN ('user','verifier') LIMIT 1"
+    )
+    return db.execute(sql, (id_to_bytes(id),)).get is not None
+
+
+def signal_under(db: apsw.Connection, episode: str, key: str) -> Signal | None:
+    """The signal that `add_signal` kept under this key."""
+    found: Any = db.execute(
+        "SELECT source, what, score, at, id FROM signals WHERE key=?",
+        (hashlib.sha256(f"{episode}\0{key}".encode()).digest(),),
+    ).fetchone()
+    if found is None:
+        return None
+    source, what, score, at, memory = found
+    said = None if memory is None else id_from_bytes(memory)
+    return Signal(SignalSource(source), what, score, from_micros(at), said)

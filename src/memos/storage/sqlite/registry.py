@@ -18,7 +18,7 @@ from memos.errors import InvalidInput, NotFound, StorageError
 from memos.memory.time import from_micros, to_micros, utcnow
 from memos.storage.accounts import LEVELS, AuditPage, Grant
 from memos.storage.held import abandoned, hold
-from memos.storage.names import check_name, encoded_info
+from memos.storage.names import EVERYBODY, check_name, encoded_info
 from memos.storage.ports import CubeInfo, Durability
 from memos.storage.sqlite import audit
 from memos.storage.sqlite.accounts import SqliteAccounts
@@ -126,8 +126,8 @@ class SqliteRegistry:
         sql = "SELECT name, owner, created_at, file, info FROM cubes WHERE deleted_at IS NULL"
         params: tuple[str, ...] = ()
         if user is not None:
-            sql += " AND (owner=? OR name IN (SELECT cube FROM grants WHERE user=?))"
-            params = (user, user)
+            sql += " AND (owner=?1 OR name IN (SELECT cube FROM grants WHERE user IN (?1, ?2)))"
+            params = (user, EVERYBODY)
         with self._control.use() as db:
             return [_info(db, r) for r in db.execute(sql + " ORDER BY name", params).fetchall()]
 
@@ -165,12 +165,14 @@ class SqliteRegistry:
 
     def level(self, cube: CubeInfo, user: str) -> str | None:
         """What a user may do with a cube: read, write, admin (the owner's), or None."""
-        return "admin" if user == cube.owner else cube.grants.get(user)
+        return "admin" if user == cube.owner else cube.grants.get(user) or cube.grants.get(EVERYBODY)
 
     def grant(self, name: str, user: str, level: str | None, by: str) -> None:
-        """Give a user read, write or admin on a cube, or take every right away (None)."""
+        """Give a user (or `EVERYBODY`, who can only read) read, write or admin on a cube, or take every right away (None)."""
         check_name(user, "user")
         check_name(by, "by")
+        if user == EVERYBODY and level not in (None, "read"):
+            raise InvalidInput(f"everybody ('{EVERYBODY}') can be given read only, got {level!r}; name who may do more")
         if level is not None and level not in LEVELS:
             raise InvalidInput(f"a grant is one of {', '.join(LEVELS)} or None, got {level!r}")
         with self._control.change() as db:

@@ -130,13 +130,15 @@ CREATE INDEX lessons_episode ON lessons(episode);
 CREATE INDEX lessons_bucket ON lessons(bucket, l);
 CREATE INDEX lessons_memory ON lessons(memory) WHERE memory IS NOT NULL;
 
--- `cube`: of the episode, empty for this one.
+-- `cube`: of the episode, empty for this one. `home`: CUBE/ID where the trial counts too, when the memory is of another cube or a
+-- copy; `carried`: the outcome that was told there.
 CREATE TABLE trials(
   t INTEGER PRIMARY KEY, memory BLOB NOT NULL, cube TEXT NOT NULL DEFAULT '', episode BLOB NOT NULL, handed_at INTEGER NOT NULL,
   after INTEGER NOT NULL, outcome TEXT NOT NULL DEFAULT 'pending', reward REAL, followed INTEGER, resolved_at INTEGER,
-  UNIQUE(memory, cube, episode)
+  home TEXT NOT NULL DEFAULT '', carried TEXT NOT NULL DEFAULT 'pending', UNIQUE(memory, cube, episode)
 ) STRICT;
 CREATE INDEX trials_episode ON trials(episode);
+CREATE INDEX trials_uncarried ON trials(t) WHERE home<>'' AND carried<>outcome;
 
 CREATE TABLE hints(
   h INTEGER PRIMARY KEY, session TEXT NOT NULL, episode INTEGER NOT NULL, tool TEXT NOT NULL, context BLOB NOT NULL,
@@ -149,6 +151,8 @@ CREATE TABLE learned(
   n INTEGER PRIMARY KEY AUTOINCREMENT, at INTEGER NOT NULL, what TEXT NOT NULL, memory BLOB, episode BLOB, numbers TEXT
 ) STRICT;
 CREATE INDEX learned_memory ON learned(memory) WHERE memory IS NOT NULL;
+-- Few among many: what holds them in memory reads those after the last it knows.
+CREATE INDEX memories_learned ON memories(kind, n) WHERE kind IN ('policy','world_model','skill');
 """
 
 _CONTROL_V1 = """

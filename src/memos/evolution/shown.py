@@ -1,0 +1,35 @@
+"""Policies and skills as they stand: a memory, its body with types, and what is counted of it now."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import apsw
+
+from memos.evolution import gain, reliability
+from memos.memory.learned import Policy, PolicyBody, Record, Skill, SkillBody
+from memos.memory.model import Memory
+from memos.storage.sqlite import lived
+
+
+def record_of(db: apsw.Connection, memory: str) -> Record:
+    """What is counted of something learned, from its rows."""
+    found = lived.counted(db, memory)
+    return Record(
+        support=found.support,
+        gain=gain.gain_of(db, memory),
+        passes=found.passes,
+        fails=found.fails,
+        handed=found.handed,
+        reliability=reliability.reliability(found.passes, found.fails, support=found.support),
+    )
+
+
+def policies_of(db: apsw.Connection, memories: Iterable[Memory]) -> list[Policy]:
+    """These memories as policies, in the order given."""
+    return [Policy(m, PolicyBody.of(m), record_of(db, m.id)) for m in memories]
+
+
+def skills_of(db: apsw.Connection, memories: Iterable[Memory]) -> list[Skill]:
+    """These memories as skills, in the order given."""
+    return [Skill(m, SkillBody.of(m), record_of(db, m.id)) for m in memories]

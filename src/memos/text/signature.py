@@ -1,0 +1,362 @@
+"""What kind of error a text tells of, and what kind of call an action is: the telling line of an error with everything masked that
+differs from case to case, and keys under which alike errors and alike calls meet. English and Chinese; pure and linear.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from typing import Any
+
+HEAD, TAIL = 12_000, 12_000  # characters of a text that are looked at, from its beginning and its end
+LINE = 400  # characters of a line that are looked at
+
+_ANSI = re.compile(r"\x1b\[[0-9;?]{0,16}[A-Za-z]")
+_STAMP = re.compile(
+    r"^\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?\]?[ \t]{0,4}"
+    r"|^\[?\d\d:\d\d:\d\d(?:[.,]\d{1,9})?\]?[ \t]{1,4}"
+)
+
+# How telling a line is, best first; of several alike the last counts for exceptions (a chain ends with what came out), the first
+# for everything else.
+_COMPILER = re.compile(
+    r"^\S{1,200}?:\d{1,7}(?::\d{1,7})?: (?:fatal )?error\b|^error(?:\[[A-Z]\d{2,5}\])?: |: fatal error: "
+)
+_EXCEPTION = re.compile(
+    r"^(?:Caused by: |Uncaught |Unhandled |E {1,8})?(?:[A-Za-z_]\w{0,60}\.){0,8}"
+    r"[A-Z]\w{0,60}(?:Error|Exception|Interrupt|Exit|Failure|Fault|NotFound|Denied|Timeout|Refused|Warning)(?::|$)|^panic: "
+)
+_GENERIC = re.compile(r"CalledProcessError|SystemExit|non-zero exit|returned non-zero|exit (?:status|code) \d")
+_CAUSE = re.compile(
+    r"not found|no such|permission denied|access denied|operation not permitted|not permitted|denied|refused|unreachable|timed? ?out"
+    r"|read-only|unable to|cannot|can't|could not|couldn't|does not exist|doesn't exist|already exists|already in use|in use"
+    r"|not installed|no module|missing|undefined|unknown|unrecogni[sz]ed|unexpected|invalid|unsupported|not allowed|forbidden"
+    r"|unauthori[sz]ed|not running|no space left|out of memory|syntax error|is not|must (?:not )?be|errno|conflict|violat"
+    r"|\bE[A-Z]{3,14}\b|\bHTTP[ /]?[\d. ]{0,6}[45]\d\d\b|\bstatus(?: code)?:? ?[45]\d\d\b"
+    r"|找不到|未找到|没有找到|不存在|没有那个|权限不够|权限不足|拒绝|超时|无法|不能|已存在|缺少|未安装|未定义|未知|无效|不支持|非法"
+    r"|未运行|没有运行|只读|空间不足|内存不足|不允许|冲突|必须|没有权限|未授权|被占用",
+    re.IGNORECASE,
+)
+_ERROR = re.compile(r"\b(?:error|fatal|failed|failure|exception|err!|panic)\b|错误|失败|异常|出错", re.IGNORECASE)
+_EXIT = re.compile(r"\bexit(?:ed)?(?: with)?(?: non-zero)?(?: code| status)?:? \d|退出码|返回码", re.IGNORECASE)
+
+_LATIN = r"[A-Za-z0-9_]"
+_URL = re.compile(r"\b[a-z][a-z0-9+.-]{1,12}://[^\s'\"<>`，。）)\]]{1,400}", re.IGNORECASE)
+_QUOTED = re.compile(
+    r"(?<![A-Za-z0-9])'([^'\n]{1,200})'|\"([^\"\n]{1,200})\"|`([^`'\n]{1,200})[`']|‘([^’\n]{1,200})’|“([^”\n]{1,200})”"
+    r"|「([^」\n]{1,200})」|『([^』\n]{1,200})』|《([^》\n]{1,200})》|【([^】\n]{1,200})】"
+)
+_PATH = re.compile(
+    r"(?<![\w<>/.~\\-])(?:~|\.{1,2})?(?:/[\w.@%+=~-]{1,120}){1,40}/?|(?<![\w<>/.-])[\w.@-]{1,80}(?:/[\w.@%+=~-]{1,120}){1,40}/?"
+    r"|(?<!\w)[A-Za-z]:\\[\w.@%+=~\\ -]{1,300}"
+)
+_EMAIL = re.compile(r"[\w.+-]{1,64}@[\w-]{1,64}(?:\.[\w-]{1,64}){1,6}")
+_IP = re.compile(
+    r"(?<![\w.])(?:\d{1,3}\.){3}\d{1,3}(?::\d{1,5})?(?![\w.])|(?<![\w:])(?:[0-9a-f]{0,4}:){3,7}[0-9a-f]{1,4}(?![\w:])"
+)
+_HOST = re.compile(
+    r"(?<![\w.@-])(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.){1,6}(?:com|org|net|io|dev|local|localdomain|internal|lan|corp|home|cn|"
+    r"edu|gov|test|example|invalid|cloud|app|ai|de|uk|jp|svc|cluster|intranet)(?::\d{1,5})?(?![\w-])",
+    re.IGNORECASE,
+)
+_LOCALHOST = re.compile(r"\blocalhost(?::\d{1,5})?\b")
+_FILE = re.compile(r"(?<![\w<>.-])[\w+-][\w.+-]{0,100}?\.([A-Za-z][A-Za-z0-9]{0,9}|7z|[12345]pm)(?![\w-]|\.\w)")
+_EXTENSIONS = frozenset(
+    "h hpp hh c cc cpp cxx o a so dylib dll lib exe py pyc pyi pyx js mjs cjs ts tsx jsx json jsonl yaml yml toml ini cfg conf config "
+    "xml html css md rst txt log csv tsv sql db sqlite lock sock pid service timer socket target mount sh bash zsh ps1 bat rb go rs java "
+    "class jar war kt swift php pl lua r ipynb whl gz zip tar tgz bz2 xz zst deb rpm apk img iso pem crt key cert env tf proto pc cmake mk "
+    "png jpg jpeg gif svg pdf doc docx xls xlsx ppt pptx bin dat tmp bak patch diff".split()
+)
+_HEX = re.compile(
+    r"\b0x[0-9a-fA-F]{1,32}\b|\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b|(?<![\w-])(?=[a-f]{0,40}\d)[0-9a-f]{7,64}(?![\w-])",
+    re.IGNORECASE,
+)
+_VERSION = re.compile(
+    r"(?<![\w.])v?\d{1,6}(?:\.\d{1,6}){1,4}(?:[-+.]?(?:rc|alpha|beta|dev|post|a|b)\.?\d{0,4})?(?![\w])"
+)
+_SPECIFIER = re.compile(r"(?:[<>=!~]=|(?<=\w)[<>=^~])[ ]?(?=\d|<version>)")
+# Numbers that say what happened stay: codes, statuses, signals.
+_CODE = re.compile(
+    r"(\b(?:exit(?:ed)?(?: with)?(?: non-zero)?(?: code| status)?|status(?: code)?|error(?: code)?|code|errno|http(?:/[\d.]{1,3})?|signal"
+    r"|sqlstate|退出码|状态码|错误码|返回码|错误代码|代码|信号)[ :：=\[(]{0,3})(\d{1,6})\b",
+    re.IGNORECASE,
+)
+_HIDE = {ord("0") + d: chr(0xE000 + d) for d in range(10)}  # digits that no mask sees
+_SHOW = {0xE000 + d: str(d) for d in range(10)}
+_NUMBER = re.compile(r"(?<![\w<])[+-]?\d[\d,]{0,20}(?:\.\d{1,10})?(?=%|[kKMGT]i?B?\b|m?s\b|\b)")
+_CODEWORD = re.compile(r"[A-Z][A-Z0-9]{0,8}-?\d{2,6}|[A-Z]{2,}(?:_[A-Z0-9]{1,30}){0,6}|E[A-Z]{3,14}")
+_NAMED = re.compile(
+    r"\b(packages?|modules?|commands?|programs?|services?|units?|hosts?|users?|groups?|tables?|columns?|relations?|database|keys?|variables?|"
+    r"branch|images?|containers?|volumes?|networks?|ports?|requirements?|librar(?:y|ies)|headers?|functions?|methods?|class|attributes?|"
+    r"fields?|targets?|rules?|plugins?|extensions?|devices?|process|jobs?|tasks?|nodes?|pods?|namespaces?|deployments?|projects?|repository|"
+    r"remote|path|file|directory|symbol|reference to|option|argument|parameter|for|named|called|of|to|on)([: ]{1,3})"
+    r"([A-Za-z0-9][\w.+@:-]{0,100}[\w+]|[A-Za-z0-9])(?=[\s,;:.)]|$)"
+)
+_OBJECT_ONLY = re.compile(r"^(?:for|named|called|of|to|on)$")
+_PLAIN = frozenset(
+    "a an and any are as at be been before but by can cannot case could did do does doing done due either error errors exist exists expected "
+    "failed fails failure for found from get given got had has have here in inside install installed into invalid is it its itself known "
+    "like line load loaded locate made make match may missing more must name named names neither no none not nothing of off on one only "
+    "open or other out own permission permissions process read refused required resolve run running same see set should so some space "
+    "start started state still stop stopped such supported syntax system than that the their them then there these this those time timeout "
+    "to too try type under unknown unsupported until up use used using valid value values version was were what when where which while "
+    "will with within without would write written yet you your access address already argument arguments available code command commands "
+    "connect connection contains data denied directory exit expression file files format function host input local memory method module "
+    "network object operation option options package packages parameter path port request requests response returned service services "
+    "socket source status string target text token unit user variable zero null true false undefined".split()
+)
+_SEGMENT = re.compile(
+    r"(?<=: )([^\s:：]{1,120})(?=: )|^([^\s:：]{1,120})(?=: (?:command not found|not found|未找到命令|找不到命令))"
+)
+_SUBJECT = re.compile(
+    r"(?<![\w<])([A-Za-z0-9][\w.+-]{1,80})(?= (?:is not|isn't|was not|not found|does not exist|already exists|failed to|has no|must|"
+    r"could not|cannot be|needs|requires|depends)\b)"
+)
+_SUBWORDS = re.compile(r"(?<![\w<>./@-])[A-Za-z0-9]{1,60}(?:[-_][A-Za-z0-9]{1,60}){1,8}(?![\w<>@-])")
+_HYPHENED = re.compile(
+    r"^(?:non|re|pre|un|sub|multi|auto|self|well|co|ex|cross|built|read|write|up|end|out|run|time|command|case|set|plug|add|log|sign|"
+    r"zero|null|not|so|dry|back|run|lower|upper|long|short|high|low|single|double|two|one|in|on|off|user|super)-[a-z]+(?:-[a-z]+)?$",
+    re.IGNORECASE,
+)
+_DIGITED = re.compile(r"(?<![\w<>./-])[A-Za-z]{1,40}\d{1,8}[A-Za-z0-9]{0,40}(?![\w<>-]|\.\w)")
+_CJK = re.compile(r"[一-鿿]")
+_AMONG_CJK = re.compile(rf"(?<![<\w.])(?<!>\.){_LATIN}[\w.+-]{{0,100}}(?![\w>])")
+_EXCEPTION_NAME = re.compile(
+    r"(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Warning)|HTTP|SSL|TLS|TCP|DNS|SQL|API|JSON"
+)
+_LINK_LIBRARY = re.compile(r"(?<=\s)-l[\w+-]{1,80}")
+_WHITE = re.compile(r"\s+")
+_NUMBERS_IN_PLACE = re.compile(r":\d{1,7}(?::\d{1,7})?(?=[:,)\s]|$)")
+
+
+def error_signature(text: str) -> str:
+    """The telling line of an error, with what differs from case to case masked (`<name>`, `<path>`, `<file>.h`, `<host>`, `<n>`
+    ...); codes and statuses stay. The first line where none is telling; empty for an empty text. At most 400 characters.
+    """
+    return mask(telling_line(text))
+
+
+def signature_key(tool: str, text: str) -> bytes:
+    """16 bytes that errors of one kind from one tool share."""
+    return _digest("signature", tool.strip().lower(), error_signature(text).lower())
+
+
+def telling_line(text: str) -> str:
+    """The line of an error that says what went wrong, as it stands there."""
+    best, top = "", -1
+    for line in _lines(text):
+        score = _telling(line)
+        if score > top or (score == top and score == _EXCEPTION_SCORE):
+            best, top = line, score
+    return best
+
+
+_EXCEPTION_SCORE = 5
+
+
+def _telling(line: str) -> int:
+    if _COMPILER.search(line) and not _GENERIC.search(line):
+        return 6
+    if _EXCEPTION.search(line):
+        return 3 if _GENERIC.search(line) else _EXCEPTION_SCORE
+    if line.startswith(("Traceback (", "During handling", "The above exception", "+ ", "$ ", "> ")):
+        return 0
+    if _GENERIC.search(line):
+        return 1
+    if _CAUSE.search(line):
+        return 4
+    if _ERROR.search(line):
+        return 2
+    return 1 if _EXIT.search(line) else 0
+
+
+def _lines(text: str) -> list[str]:
+    if len(text) > HEAD + TAIL:
+        text = text[:HEAD] + "\n" + text[-TAIL:]
+    out = []
+    for raw in _ANSI.sub("", text).splitlines():
+        line = _STAMP.sub("", raw.strip()[:LINE]).strip()
+        if any(map(str.isalnum, line)):
+            out.append(line)
+    return out
+
+
+def mask(line: str) -> str:
+    """A line with paths, names, numbers, versions, hosts and the like replaced by what they are; see `error_signature`."""
+    line = _WHITE.sub(" ", line[:LINE].translate(_SHOW)).strip()
+    line = _URL.sub("<url>", line)
+    line = _QUOTED.sub(lambda m: _named(next(g for g in m.groups() if g is not None)), line)
+    line = _EMAIL.sub("<email>", line)
+    line = _PATH.sub(lambda m: _path(m[0]), line)
+    line = _IP.sub("<host>", line)
+    line = _FILE.sub(lambda m: f"<file>.{m[1].lower()}" if m[1].lower() in _EXTENSIONS else m[0], line)
+    line = _HOST.sub("<host>", line)
+    line = _LOCALHOST.sub("<host>", line)
+    line = _NUMBERS_IN_PLACE.sub(":<n>", line)
+    line = _CODE.sub(lambda m: m[1] + m[2].translate(_HIDE), line)
+    line = _HEX.sub("<hex>", line)
+    line = _VERSION.sub("<version>", line)
+    line = _SPECIFIER.sub("==", line)
+    line = _SEGMENT.sub(lambda m: _segment(m[0]), line)
+    line = _LINK_LIBRARY.sub("-l<name>", line)
+    line = _NAMED.sub(_after_noun, line)
+    line = _SUBJECT.sub(lambda m: m[0] if _is_word(m[1]) or m[1].istitle() else "<name>", line)
+    line = _SUBWORDS.sub(lambda m: m[0] if _HYPHENED.match(m[0]) or _CODEWORD.fullmatch(m[0]) else "<name>", line)
+    line = _DIGITED.sub(lambda m: m[0] if _CODEWORD.fullmatch(m[0]) else "<name>", line)
+    if _CJK.search(line):
+        line = _AMONG_CJK.sub(_among_chinese, line)
+    line = _NUMBER.sub("<n>", line)
+    line = re.sub(r"<name>(?:==|[=@:])<(?:version|n)>", "<name>", line)
+    return line.translate(_SHOW)
+
+
+def _named(inner: str) -> str:
+    inner = inner.strip()
+    if "/" in inner and " " not in inner:
+        return _path(inner)
+    found = _FILE.fullmatch(inner)
+    return f"<file>.{found[1].lower()}" if found and found[1].lower() in _EXTENSIONS else "<name>"
+
+
+def _path(path: str) -> str:
+    name = re.split(r"[/\\]", path.rstrip("/\\"))[-1]
+    stem, dot, extension = name.rpartition(".")
+    return f"<file>.{extension.lower()}" if dot and stem and extension.lower() in _EXTENSIONS else "<path>"
+
+
+def _segment(word: str) -> str:
+    bare = word.strip("<>[]()")
+    if word.startswith("<") or _is_word(bare) or _CODEWORD.fullmatch(bare) or _EXCEPTION_NAME.fullmatch(bare):
+        return word
+    return "<name>"
+
+
+def _after_noun(m: re.Match[str]) -> str:
+    noun, gap, name = m.groups()
+    if _is_word(name) or _CODEWORD.fullmatch(name) or _EXCEPTION_NAME.fullmatch(name):
+        return m[0]
+    # A preposition is followed by anything; only what does not look like an English word is a name there.
+    if _OBJECT_ONLY.match(noun) and name.isalpha() and (name.islower() or name.istitle()):
+        return m[0]
+    return f"{noun}{gap}<name>"
+
+
+def _among_chinese(m: re.Match[str]) -> str:
+    word = m[0]
+    if (
+        _CODEWORD.fullmatch(word)
+        or _EXCEPTION_NAME.fullmatch(word)
+        or word.lower() in ("error", "errno", "exit", "http", "code")
+    ):
+        return word
+    return "<n>" if word.isdigit() else "<name>"
+
+
+def _is_word(word: str) -> bool:
+    return word.lower() in _PLAIN or (word.isalpha() and word.endswith(("ed", "ing")))
+
+
+# -- what kind of action it is ---------------------------------------------------------------------------------------
+
+_COMMAND_KEYS = ("command", "cmd", "script", "shell", "code", "query", "sql")
+_VERB_KEYS = ("action", "operation", "op", "method", "verb", "type")
+_BEFORE = re.compile(
+    r"^(?:sudo(?: -\w+)*|env|time|nohup|exec|command|[A-Za-z_]\w{0,60}=\S{0,200}|cd \S{1,200} ?(?:&&|;))\s+"
+)
+_FAMILIES = frozenset(
+    "apt apt-get apt-cache yum dnf apk pacman brew snap pip pip3 uv conda poetry npm yarn pnpm npx cargo go gem bundle composer git docker "
+    "podman docker-compose kubectl helm systemctl service journalctl terraform aws gcloud az gh make python python3 node ufw nginx psql "
+    "redis-cli rabbitmqctl supervisorctl launchctl choco winget dotnet mvn gradle pkg svn hg".split()
+)
+_SUBCOMMAND = re.compile(r"[a-z][a-z-]{1,30}")
+_ARGUMENT = re.compile(r"'[^']{0,2000}'|\"[^\"]{0,2000}\"|[^\s'\"]+|['\"]")
+
+
+def action_head(tool: str, input: str) -> str:
+    """What kind of action a call is, in a few words: the tool and the command it runs (`bash apt-get install`), or the tool and
+    the keys it was given (`write_file content path`).
+    """
+    given = _json(input)
+    if isinstance(given, dict):
+        for key in _COMMAND_KEYS:
+            if isinstance(given.get(key), str):
+                return " ".join((tool, *_command(given[key]))).strip()
+        verbs = [v for key in _VERB_KEYS if isinstance(v := given.get(key), str) and _SUBCOMMAND.fullmatch(v.lower())]
+        return " ".join((tool, *verbs, *sorted(str(k)[:40] for k in given)[:12])).strip()
+    if isinstance(given, list):
+        return " ".join((tool, *_command(" ".join(str(x) for x in given[:3])))).strip()
+    return " ".join((tool, *_command(input))).strip()
+
+
+def context_key(tool: str, input: str) -> bytes:
+    """16 bytes that repeated attempts at the same thing share: the tool and what it was given, without options, numbers, versions
+    and long texts. The very object (a name, a path) counts: that a command failed for one package and works for another is no
+    run of failures, and its working there must not end one here.
+    """
+    given = _json(input)
+    if isinstance(given, dict):
+        for key in _COMMAND_KEYS:
+            if isinstance(given.get(key), str):
+                return _digest("context", tool.strip().lower(), *_objects(given[key]))
+        parts = [f"{k}={_object(v)}" for k, v in sorted((str(k), v) for k, v in given.items())]
+        return _digest("context", tool.strip().lower(), *parts[:40])
+    return _digest("context", tool.strip().lower(), *_objects(input))
+
+
+def _objects(command: str) -> list[str]:
+    out = []
+    for raw in _ARGUMENT.findall(_stripped(command[: LINE * 4]))[:60]:
+        word = raw.strip("'\"")
+        if word and not word.startswith("-"):
+            out.append(_object(word))
+    return out
+
+
+def _object(value: Any) -> str:
+    if not isinstance(value, str):
+        return "<n>" if isinstance(value, int | float) else "<data>"
+    word = value.strip()
+    if len(word) > 200 or len(word.split()) > 6:
+        return "<text>"
+    word = _HEX.sub("<hex>", word)
+    word = re.sub(r"(?:[<>=!~]=|@)v?\d[\w.+-]{0,40}$", "", word)
+    word = _VERSION.sub("<version>", word)
+    return "<n>" if _NUMBER.fullmatch(word) else word.lower()
+
+
+def _command(text: str) -> list[str]:
+    first = _stripped(text[: LINE * 4])
+    words = first.split()[:6]
+    if not words:
+        return []
+    program = words[0].rsplit("/", 1)[-1][:40].lower()
+    rest = [w for w in words[1:] if not w.startswith("-")]
+    if program in _FAMILIES and rest and _SUBCOMMAND.fullmatch(rest[0]):
+        return [program, rest[0]]
+    return [program]
+
+
+def _stripped(text: str) -> str:
+    text = text.strip()
+    for _ in range(8):
+        shorter = _BEFORE.sub("", text)
+        if shorter == text:
+            return text
+        text = shorter
+    return text
+
+
+def _json(input: str) -> Any:
+    if not input.lstrip()[:1] in ("{", "["):
+        return None
+    try:
+        return json.loads(input)
+    except ValueError:
+        return None
+    except RecursionError:
+        return None
+
+
+def _digest(*parts: str) -> bytes:
+    return hashlib.sha256("\0".join(parts).encode("utf-8", "replace")).digest()[:16]
