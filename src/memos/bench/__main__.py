@@ -22,6 +22,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         from memos.bench import serve
 
         return serve.main(given[1:])
+    if given[:1] == ["evolution"]:
+        from memos.bench import evolution
+
+        return evolution.main(given[1:])
+    if given[:1] == ["evolution-scale"]:
+        from memos.bench import evolution_scale
+
+        return evolution_scale.main(given[1:])
     args = _parser().parse_args(given)
     try:
         blocks = asyncio.run(_measure(args))
@@ -37,7 +45,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     p = argparse.ArgumentParser(
-        prog=COMMAND, description=__doc__, epilog=f"The server is measured by: {COMMAND} serve --help"
+        prog=COMMAND,
+        description=__doc__,
+        epilog=f"Measured on their own: {COMMAND} serve|evolution|evolution-scale --help",
     )
     p.add_argument(
         "what",

@@ -77,6 +77,32 @@ def whole_task_id(system: MemOS, text: str) -> str:
     return found[0]
 
 
+def whole_episode_id(system: MemOS, state: State, text: str) -> str:
+    """The same for the id of an episode, among the newest of the cube."""
+    if is_id(text):
+        return text
+    if not could_be_id(text):
+        raise InvalidInput(
+            f"{text!r} is not an episode id; give one as `memos episodes list` shows it, or {LEAST} characters or more of its "
+            "beginning or end"
+        )
+    part = text.replace("-", "").casefold()
+    found: list[str] = []
+    cursor: str | None = None
+    for _ in range(_PAGES):
+        page = system.episodes(limit=_PAGE, cursor=cursor, **state.where)
+        bare = ((episode.id, episode.id.replace("-", "")) for episode in page.items)
+        found += [id for id, digits in bare if digits.startswith(part) or digits.endswith(part)]
+        if (cursor := page.cursor) is None or len(found) > _NAMED:
+            break
+    if not found:
+        raise NotFound(f"no episode has an id that begins or ends with {text!r}; `memos episodes list` shows them")
+    if len(found) > 1:
+        named = ", ".join(found[:_NAMED]) + (" …" if len(found) > _NAMED else "")
+        raise InvalidInput(f"{text!r} may be any of {named}; give more of it")
+    return found[0]
+
+
 def no_session(system: MemOS, state: State, name: str) -> NotFound:
     """The error for a conversation that has no memories, with the names that were perhaps meant."""
     names: dict[str, None] = {}

@@ -108,7 +108,7 @@ def parse_filter_option(text: str | None) -> dict[str, Any] | None:
     return value
 
 
-def parse_pairs(pairs: list[str]) -> dict[str, Any] | None:
+def parse_pairs(pairs: list[str], option: str = "--info") -> dict[str, Any] | None:
     """Several `--info key=value`; a value that is JSON (a number, true, null, a list) is taken as such. None when
     there are none.
     """
@@ -116,7 +116,7 @@ def parse_pairs(pairs: list[str]) -> dict[str, Any] | None:
     for pair in pairs:
         key, sign, value = pair.partition("=")
         if not sign or not key.strip():
-            raise InvalidInput(f"--info takes key=value, got {pair!r}")
+            raise InvalidInput(f"{option} takes key=value, got {pair!r}")
         try:
             out[key.strip()] = json.loads(value, parse_constant=str)
         except (ValueError, RecursionError):

@@ -5,14 +5,17 @@ from __future__ import annotations
 import os
 from typing import Self
 
+from memos.client.agents import AgentVerbs
 from memos.client.chat import ChatVerbs
 from memos.client.entities import EntityVerbs
 from memos.client.feedback import FeedbackVerbs
 from memos.client.images import ImageVerbs
+from memos.client.learned import LearnedVerbs
 from memos.client.memories import MemoryVerbs
 from memos.client.profile import ProfileVerbs
 from memos.client.reading import ReadingVerbs
 from memos.client.service import ServiceVerbs
+from memos.client.skills import SkillVerbs
 from memos.client.transport import Transport
 from memos.client.upkeep import UpkeepVerbs
 from memos.client.usage import UsageVerbs
@@ -25,6 +28,9 @@ _ATTEMPTS, _FIRST_PAUSE, _LONGEST_PAUSE = 5, 0.2, 5.0
 
 class AsyncClient(
     MemoryVerbs,
+    AgentVerbs,
+    LearnedVerbs,
+    SkillVerbs,
     ChatVerbs,
     UpkeepVerbs,
     ReadingVerbs,

@@ -30,3 +30,7 @@ class Connected:
 
     def _as(self, user: str | None) -> str | None:
         return user if user is not None else self._user
+
+    def _of(self, user: str | None, cube: str | None) -> dict[str, Any]:
+        """User and cube of a call, as far as they are named."""
+        return body(user=self._as(user), cube=cube)

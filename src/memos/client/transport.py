@@ -47,6 +47,7 @@ class Call:
     body: Mapping[str, Any] | None = None
     headers: Mapping[str, str] = field(default_factory=lambda: EMPTY)
     upload: Path | None = None
+    content: bytes | None = None
     repeatable: bool = True
     patient: bool = False
 
@@ -147,6 +148,8 @@ class Transport:
         content: bytes | AsyncIterator[bytes] | None = None
         if call.body is not None:
             content, headers["Content-Type"] = json_bytes(call.body), "application/json"
+        elif call.content is not None:
+            content, headers["Content-Type"] = call.content, "application/octet-stream"
         elif call.upload is not None:
             content, headers["Content-Type"] = _pieces(call.upload), "application/octet-stream"
             headers["Content-Length"] = str(call.upload.stat().st_size)

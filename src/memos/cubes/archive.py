@@ -59,7 +59,7 @@ async def export(
     Raises InvalidInput when the file exists (without `overwrite`), is no plain file or lies in the data folder `home`
     or in none, StorageError when it cannot be written.
     """
-    _check_outside(home, path)
+    check_outside(home, path)
 
     def run(db: apsw.Connection) -> Report:
         with whole_file(path, overwrite=overwrite) as file, transfer.snapshot(db):
@@ -102,7 +102,7 @@ async def restore(
             raise
 
 
-def _check_outside(home: Path, path: Path) -> None:
+def check_outside(home: Path, path: Path) -> None:
     """Raise InvalidInput for a path inside the data folder, or that is none."""
     if "\0" in str(path):
         raise InvalidInput(f"{str(path)!r:.100} holds a NUL character; name a file to write")

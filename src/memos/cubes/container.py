@@ -10,10 +10,8 @@ import glob
 import hashlib
 import os
 import stat
-import struct
 import uuid
 import zipfile
-import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,13 +20,12 @@ from typing import IO
 from memos.cubes.records import MAX_LINE
 from memos.errors import ArchiveError, InvalidInput, StorageError, StorageFull, StorageReadOnly
 from memos.storage.held import abandoned, hold
+from memos.storage.zipped import checked_members, readable
 
 MANIFEST = "manifest.json"
-MAX_MEMBERS = 6 + 2 * 32
+MAX_MEMBERS = 13 + 2 * 32
 MAX_MANIFEST = 1 << 20
 MAX_BYTES = 64 << 30  # of all members, unpacked
-MAX_RATIO = 200  # unpacked to packed; our own archives stay below 20
-SMALL = 1 << 20  # members up to this size may be of any ratio
 CHUNK = 1 << 18
 _TIME = (1980, 1, 1, 0, 0, 0)
 
@@ -129,7 +126,7 @@ class ArchiveReader:
     def __init__(self, file: IO[bytes], size: int) -> None:
         with readable():
             self._zip = zipfile.ZipFile(file)
-            self._members = _members(self._zip.infolist(), size)
+            self._members = checked_members(self._zip.infolist(), size, most=MAX_MEMBERS, most_bytes=MAX_BYTES)
         self._sums: dict[str, Sum] = {}
 
     @property
@@ -193,43 +190,3 @@ class ArchiveReader:
             rest = rest[end:]
         if rest:
             raise ArchiveError(f"the end of {name} is cut off")
-
-
-def _members(listed: list[zipfile.ZipInfo], file_size: int) -> dict[str, zipfile.ZipInfo]:
-    """The members by name, once their directory entries are found harmless."""
-    if len(listed) > MAX_MEMBERS:
-        raise ArchiveError(f"the archive has {len(listed)} members, at most {MAX_MEMBERS} are possible")
-    found: dict[str, zipfile.ZipInfo] = {}
-    for info in listed:
-        name = info.filename
-        if name in found:
-            raise ArchiveError(f"the archive holds {name!r:.60} twice")
-        kind = stat.S_IFMT(info.external_attr >> 16)
-        if info.is_dir() or kind not in (0, stat.S_IFREG):
-            raise ArchiveError(f"{name!r:.60} is a folder or a link, not a plain member")
-        if info.flag_bits & 0x1:
-            raise ArchiveError(f"{name!r:.60} is encrypted")
-        if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-            raise ArchiveError(f"{name!r:.60} is packed by a method that archives do not use")
-        if info.file_size > SMALL and info.file_size > MAX_RATIO * max(1, info.compress_size):
-            raise ArchiveError(
-                f"{name!r:.60} claims to unpack to {info.file_size} bytes from {info.compress_size}: a zip bomb"
-            )
-        found[name] = info
-    total = sum(info.file_size for info in listed)
-    if total > MAX_BYTES or total > MAX_RATIO * file_size + SMALL * len(listed):
-        raise ArchiveError(f"the archive claims to unpack to {total} bytes from {file_size}: a zip bomb")
-    return found
-
-
-@contextlib.contextmanager
-def readable() -> Iterator[None]:
-    """Turn every way a zip can be broken into an ArchiveError."""
-    try:
-        yield
-    except (zipfile.BadZipFile, zipfile.LargeZipFile, zlib.error, EOFError, struct.error, UnicodeDecodeError) as e:
-        raise ArchiveError(f"the archive is damaged or cut off ({e})") from e
-    except (NotImplementedError, RuntimeError, OverflowError, ValueError) as e:
-        raise ArchiveError(f"the archive cannot be read ({e})") from e
-    except OSError as e:
-        raise ArchiveError(f"the archive cannot be read ({e.strerror or e})") from e

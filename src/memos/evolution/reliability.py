@@ -1,8 +1,110 @@
-"""How far something learned can be relied on (placeholder of the lead: helper B writes it)."""
+"""How far something learned can be relied on: a Beta posterior over its real trials, and the state that follows from it. The
+same rows give the same number and the same state, in whatever order they were learned from.
+
+A trial is that it was handed out, and that the outcome of the episode is known (`memos.evolution.trials`).
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import dataclass
 
-def reliability(passes: int, fails: int, *, support: int = 0) -> float:
-    """The mean of the Beta posterior."""
-    return (1 + passes) / (2 + passes + fails)
+import apsw
+
+from memos.memory.learned import State
+from memos.storage.sqlite import lived
+
+STRENGTH = 2.0  # of what is believed before the first trial, in trials
+LEAST_PRIOR, MOST_PRIOR = 0.5, 0.75  # mean of that belief: without evidence, and from so many episodes on:
+FULL_SUPPORT = 4
+KEPT = 0.85  # of the weight of all former trials with each new one: what turned wrong does not live on its past
+
+FEWEST_EPISODES = 2  # that teach a policy before it is active
+LEAST_GAIN, WORST_GAIN = 0.02, -0.05  # from which a policy is active; below which it is retired
+ACTIVE_FROM, ACTIVE_DOWN_TO = 0.6, 0.45  # reliability from which a skill is active, and until which it stays so
+RETIRED_BELOW = 0.3
+FEWEST_PASSES = 2  # before a skill is active
+FEWEST_FAILS = 3  # before anything is retired
+
+
+@dataclass(frozen=True, slots=True)
+class Belief:
+    """A Beta distribution: `good` and `bad` are its two parameters, both above 0."""
+
+    good: float
+    bad: float
+
+    @property
+    def mean(self) -> float:
+        """How likely the next trial passes."""
+        return self.good / (self.good + self.bad)
+
+    def after(self, passed: bool) -> Belief:
+        """The belief after one more trial."""
+        return Belief(KEPT * self.good + passed, KEPT * self.bad + (not passed))
+
+
+def prior(support: int) -> Belief:
+    """What is believed before any trial: the more episodes teach it the better, but worth no more than two trials, so that
+    what is wrong is found out within five.
+    """
+    mean = LEAST_PRIOR + (MOST_PRIOR - LEAST_PRIOR) * min(1.0, max(0, support) / FULL_SUPPORT)
+    return Belief(STRENGTH * mean, STRENGTH * (1 - mean))
+
+
+def posterior(support: int, outcomes: Iterable[bool]) -> Belief:
+    """The belief after trials, oldest first. Each counts 0.85 of the one after it."""
+    belief = prior(support)
+    for passed in outcomes:
+        belief = belief.after(passed)
+    return belief
+
+
+def reliability(outcomes: Iterable[bool], *, support: int = 0) -> float:
+    """The mean of the posterior, in (0, 1), after trials in order: did they pass?"""
+    return posterior(support, outcomes).mean
+
+
+def reliability_of(db: apsw.Connection, memory: str, support: int) -> float:
+    """The reliability of a policy or skill, from its rows."""
+    return reliability(lived.outcomes(db, memory), support=support)
+
+
+def policy_state(support: int, gain: float, outcomes: Iterable[bool]) -> tuple[State, str]:
+    """The state of a policy that no person decided on, and why, in a few words.
+
+    Retired: its reliability fell below 0.3 after three failed trials or more, or episodes went worse with it than without.
+    Active: two episodes teach it, and they went better than others. What was retired for its trials stays so, unless they turn
+    out otherwise after all.
+    """
+    belief, fails = prior(support), 0
+    for passed in outcomes:
+        belief, fails = belief.after(passed), fails + (not passed)
+        if fails >= FEWEST_FAILS and belief.mean < RETIRED_BELOW:
+            return State.RETIRED, f"reliability {belief.mean:.2f} after {fails} failed trials"
+    if support < FEWEST_EPISODES:
+        return State.CANDIDATE, f"taught by {support} of {FEWEST_EPISODES} episodes"
+    if gain < WORST_GAIN:
+        return State.RETIRED, f"episodes go worse with it (gain {gain:+.2f})"
+    if gain < LEAST_GAIN:
+        return State.CANDIDATE, f"gain {gain:+.2f}"
+    return State.ACTIVE, f"taught by {support} episodes, gain {gain:+.2f}"
+
+
+def skill_state(support: int, outcomes: Iterable[bool]) -> tuple[State, str]:
+    """The state of a skill that no person decided on, and why, in a few words.
+
+    On probation until two trials passed and its reliability is 0.6; active until that falls below 0.45; retired, for good, below
+    0.3 after three failed trials or more.
+    """
+    belief, state, passes, fails = prior(support), State.PROBATION, 0, 0
+    for passed in outcomes:
+        belief = belief.after(passed)
+        passes, fails = passes + passed, fails + (not passed)
+        if fails >= FEWEST_FAILS and belief.mean < RETIRED_BELOW:
+            return State.RETIRED, f"reliability {belief.mean:.2f} after {fails} failed trials"
+        if state is State.ACTIVE and belief.mean < ACTIVE_DOWN_TO:
+            state = State.PROBATION
+        elif state is State.PROBATION and passes >= FEWEST_PASSES and belief.mean >= ACTIVE_FROM:
+            state = State.ACTIVE
+    return state, f"{passes} of {passes + fails} trials passed, reliability {belief.mean:.2f}"

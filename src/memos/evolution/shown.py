@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 import apsw
 
 from memos.evolution import gain, reliability
+from memos.evolution.skill_cases import support_of
 from memos.memory.learned import Policy, PolicyBody, Record, Skill, SkillBody
 from memos.memory.model import Memory
 from memos.storage.sqlite import lived
@@ -21,7 +23,7 @@ def record_of(db: apsw.Connection, memory: str) -> Record:
         passes=found.passes,
         fails=found.fails,
         handed=found.handed,
-        reliability=reliability.reliability(found.passes, found.fails, support=found.support),
+        reliability=reliability.reliability_of(db, memory, found.support),
     )
 
 
@@ -31,5 +33,16 @@ def policies_of(db: apsw.Connection, memories: Iterable[Memory]) -> list[Policy]
 
 
 def skills_of(db: apsw.Connection, memories: Iterable[Memory]) -> list[Skill]:
-    """These memories as skills, in the order given."""
-    return [Skill(m, SkillBody.of(m), record_of(db, m.id)) for m in memories]
+    """These memories as skills, in the order given. What teaches a skill is what teaches its policies."""
+    return [_skill(db, m, SkillBody.of(m)) for m in memories]
+
+
+def _skill(db: apsw.Connection, memory: Memory, body: SkillBody) -> Skill:
+    support = support_of(db, body.policies)
+    record = replace(
+        record_of(db, memory.id),
+        support=support,
+        gain=gain.gain_of(db, body.policies[0]) if body.policies else 0.0,
+        reliability=reliability.reliability_of(db, memory.id, support),
+    )
+    return Skill(memory, body, record)

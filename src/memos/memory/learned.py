@@ -6,8 +6,10 @@ A body is written by `to_body` and read by `of`, and by nothing else.
 
 from __future__ import annotations
 
+import hashlib
+import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, Self, TypeVar
@@ -140,6 +142,21 @@ class SkillBody(_Body):
     proposal: str = ""
     why: str = ""
     guide: str = ""  # free text of an imported or edited one, shown instead of what the fields render
+    license: str = ""  # of an imported one
+
+    @classmethod
+    def of(cls, memory: Memory) -> Self:
+        """Read from a memory's body. A skill that a document explains (a candidate with steps in words) is on probation."""
+        body, steps = super().of(memory), memory.body.get("steps")
+        if body.state is State.CANDIDATE:
+            body = replace(body, state=State.PROBATION)
+        if not body.procedure and isinstance(steps, (list, tuple)):
+            body = replace(body, procedure=tuple(Action("", str(step)) for step in steps))
+        if not is_skill_name(body.name):
+            when = memory.body.get("trigger")
+            said = f"{body.name}. Use it when {when}." if when and isinstance(when, str) else body.name
+            body = replace(body, name=skill_name(body.name or memory.text), description=body.description or said)
+        return body
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,6 +270,27 @@ class LearningEvent:
     memory: str | None = None
     episode: str | None = None
     numbers: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
+
+
+NAME_LENGTH = 64
+_NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+
+
+def is_skill_name(name: str) -> bool:
+    """Whether a skill may be called so: lower-case letters, digits and single dashes between them, 64 characters at most."""
+    return len(name) <= NAME_LENGTH and _NAME.fullmatch(name) is not None
+
+
+def skill_name(words: str, most: int = NAME_LENGTH) -> str:
+    """A name for a skill made of words, cut after a whole one; of a digest where they hold no letters from a to z."""
+    parts = re.findall(r"[a-z0-9]+", words.lower())
+    name = ""
+    for part in parts:
+        longer = f"{name}-{part}" if name else part[:most]
+        if len(longer) > most:
+            break
+        name = longer
+    return name if re.search("[a-z]", name) else f"skill-{hashlib.sha256(words.encode()).hexdigest()[:8]}"
 
 
 def _plain(value: Any) -> Any:

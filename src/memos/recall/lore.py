@@ -69,9 +69,7 @@ class Lore:
             _keep(self.world, memory, world, stands, lambda: (memory.text, world.subject))
 
 
-def _keep(
-    into: dict[str, Entry[B]], memory: Memory, body: B, stands: bool, said: Callable[[], Iterable[str]]
-) -> None:
+def _keep(into: dict[str, Entry[B]], memory: Memory, body: B, stands: bool, said: Callable[[], Iterable[str]]) -> None:
     if stands:
         into[memory.id] = Entry(memory, body, words_of(" ".join(said())))
     else:

@@ -126,7 +126,12 @@ def escape(text: str) -> str:
     """Stored text as data: tags are defused, line breaks folded and unseen characters taken out, so that it cannot act as
     structure.
     """
-    return " ".join(_TAG.sub(lambda m: m[0].translate(_DEFUSED), _UNSEEN.sub("", text)).split())
+    return " ".join(defuse(_UNSEEN.sub("", text)).split())
+
+
+def defuse(text: str) -> str:
+    """A text whose tags are none any more; as long as before."""
+    return _TAG.sub(lambda m: m[0].translate(_DEFUSED), text)
 
 
 def best_passage(memory: Memory, terms: Collection[str], budget: int = PASSAGE) -> Passage | None:

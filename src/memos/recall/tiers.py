@@ -4,8 +4,8 @@ much of the budget is theirs, and how many candidates are looked at. `agent_bloc
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from memos.memory.acting import Tier, Trigger
@@ -13,8 +13,8 @@ from memos.memory.acting import Tier, Trigger
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One tier of a plan. `share` of the budget (0 to 1) that is kept for it; what it leaves goes to those after it, and at the end
-    to whatever did not fit. `limit`: items at most. `untested`: of those, how many may be on trial (candidates, probation).
+    """One tier of a plan. `share` of the budget (0 to 1) that is kept for it; what it leaves goes to those after it, and at the
+    end to whatever did not fit. `limit`: items at most. `untested`: of those, how many may be on trial (candidates, probation).
     """
 
     tier: Tier
@@ -39,12 +39,22 @@ class Plan:
         """What the plan says of a tier; None when it is not asked."""
         return next((p for p in self.parts if p.tier is tier), None)
 
+    def only(self, tiers: Collection[Tier]) -> Plan:
+        """The plan of these tiers alone: their shares grow to the whole; one it does not know gets the room of an equal."""
+        kept = [p for p in self.parts if p.tier in tiers]
+        known = {p.tier for p in kept}
+        kept += [Part(t, 1 / len(Tier), 5) for t in Tier if t in tiers and t not in known]
+        total = sum(p.share for p in kept)
+        return replace(self, parts=tuple(replace(p, share=p.share / total) for p in kept))
+
 
 S, G, E, W, F = Tier.SKILL, Tier.GUIDANCE, Tier.EXPERIENCE, Tier.WORLD, Tier.FACT
 
 PLANS: Mapping[Trigger, Plan] = MappingProxyType(
     {
-        Trigger.TURN: Plan((Part(G, 0.30, 10, 3), Part(S, 0.25, 3, 1), Part(F, 0.20, 12), Part(W, 0.10, 5), Part(E, 0.15, 3))),
+        Trigger.TURN: Plan(
+            (Part(G, 0.30, 10, 3), Part(S, 0.25, 3, 1), Part(F, 0.20, 12), Part(W, 0.10, 5), Part(E, 0.15, 3))
+        ),
         Trigger.TOOL: Plan(
             (Part(G, 0.45, 8, 2), Part(E, 0.30, 4), Part(W, 0.15, 5), Part(F, 0.10, 4)), pool=30, failures=True
         ),

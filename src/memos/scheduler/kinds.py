@@ -53,7 +53,7 @@ PLANS: Mapping[str, KindPlan] = MappingProxyType(
         IMPORT: KindPlan(priority=5, timeout=3600.0),
         EMBED: KindPlan(priority=0, batch=16),
         ORGANIZE: KindPlan(priority=-5, timeout=3600.0),
-        EVOLVE: KindPlan(priority=-5, timeout=3600.0),
+        EVOLVE: KindPlan(priority=-5, timeout=3600.0, batch=16, waits=True),
     }
 )
 

@@ -48,8 +48,8 @@ class Cubes(Base):
     async def share(
         self, name: str, with_user: str, level: str | None = "read", *, user: str = DEFAULT_USER
     ) -> CubeInfo:
-        """Give another user read, write or admin on a cube, or take every right away with None. `"*"` stands for everybody on this
-        system, who can be given read: the cube is public then.
+        """Give another user read, write or admin on a cube, or take every right away with None. `"*"` stands for everybody on
+        this system, who can be given read: the cube is public then.
         """
         parts = self._parts()
         found = resolve(parts.registry, user, name, "admin")

@@ -10,7 +10,7 @@ from memos.system.base import DEFAULT_USER
 from memos.system.learned import Learned
 
 PAUSE = 0.5  # seconds between looks where nothing was new
-_PAGE = 500
+PAGE = 500  # events of one look
 
 
 class Following(Learned):
@@ -25,7 +25,7 @@ class Following(Learned):
         InvalidInput, NotFound, and AccessDenied as soon as the user may not read the cube any more.
         """
         while True:
-            found = await self.learning_events(after=after, limit=_PAGE, user=user, cube=cube)
+            found = await self.learning_events(after=after, limit=PAGE, user=user, cube=cube)
             for event in found.items:
                 yield event
             after = max(after, found.last)

@@ -19,6 +19,7 @@ from memos.models.llm.prices import Prices
 from memos.models.rerank import Reranker
 from memos.recall.ask import Ask
 from memos.recall.engine import Recall
+from memos.recall.lore import Lores
 from memos.recall.models import configured_embedder, configured_reranker
 from memos.scheduler.kinds import FEEDBACK
 from memos.scheduler.queues import make_queue
@@ -56,6 +57,7 @@ class Parts:
             if reranker is not None
             else configured_reranker(settings, lambda user: self.llms.of("chat", user)),
         )
+        self.lores = Lores()
         self.cubes = CubePool(self.registry, settings)
         self.counts = Counts()
         self.errands = Errands()

@@ -27,6 +27,7 @@ _EXCEPTION = re.compile(
     r"^(?:Caused by: |Uncaught |Unhandled |E {1,8})?(?:[A-Za-z_]\w{0,60}\.){0,8}"
     r"[A-Z]\w{0,60}(?:Error|Exception|Interrupt|Exit|Failure|Fault|NotFound|Denied|Timeout|Refused|Warning)(?::|$)|^panic: "
 )
+_PLACE = re.compile(r"^\S{1,200}?:\d{1,7}(?::\d{1,7})?: |^\S{1,80}: line \d{1,7}: ")
 _GENERIC = re.compile(r"CalledProcessError|SystemExit|non-zero exit|returned non-zero|exit (?:status|code) \d")
 _CAUSE = re.compile(
     r"not found|no such|permission denied|access denied|operation not permitted|not permitted|denied|refused|unreachable|timed? ?out"
@@ -143,13 +144,13 @@ def signature_key(tool: str, text: str) -> bytes:
 
 
 def telling_line(text: str) -> str:
-    """The line of an error that says what went wrong, as it stands there."""
+    """The line of an error that says what went wrong, as it stands there, without the place in a file that it begins with."""
     best, top = "", -1
     for line in _lines(text):
         score = _telling(line)
         if score > top or (score == top and score == _EXCEPTION_SCORE):
             best, top = line, score
-    return best
+    return _PLACE.sub("", best) or best
 
 
 _EXCEPTION_SCORE = 5
@@ -254,7 +255,7 @@ def _among_chinese(m: re.Match[str]) -> str:
 
 
 def _is_word(word: str) -> bool:
-    return word.lower() in _PLAIN or (word.isalpha() and word.endswith(("ed", "ing")))
+    return word.lower() in _PLAIN or (word.isalpha() and word.endswith("ed"))
 
 
 # -- what kind of action it is ---------------------------------------------------------------------------------------

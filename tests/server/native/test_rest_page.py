@@ -12,6 +12,7 @@ import httpx2
 import pytest
 
 PAGE = Path(__file__).parents[3] / "docs" / "rest.md"
+SKILL = "---\nname: boil-water\ndescription: Boils water. Use it before making tea.\n---\n\n# Boil water\n\n1. Fill the kettle.\n"
 _BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -82,6 +83,7 @@ def test_a_difference_would_be_seen(shown: dict[str, Any]) -> None:
 async def test_every_command_answers_what_the_page_shows(app_client: httpx2.AsyncClient, tmp_path: Path) -> None:
     known: dict[str, str] = {}
     (tmp_path / "guide.md").write_text("# Tea\n\nBoil the water first.")
+    (tmp_path / "SKILL.md").write_text(SKILL)
     for command, shown in examples():
         for name, value in known.items():
             command = command.replace(name, value)

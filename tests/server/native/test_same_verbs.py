@@ -11,7 +11,7 @@ import pytest
 from pydantic import BaseModel
 
 from memos import AsyncMemOS
-from memos.server.native import chat, feedback, models
+from memos.server.native import chat, feedback, learning, models, recall, skills, turns
 
 
 @pytest.mark.parametrize(
@@ -27,6 +27,16 @@ from memos.server.native import chat, feedback, models
         (chat.Suggest, AsyncMemOS.suggest, {}),
         (models.Listing, AsyncMemOS.list, {"newest_first": "order"}),
         (models.Counting, AsyncMemOS.count, {}),
+        (turns.StartTurn, AsyncMemOS.start_turn, {}),
+        (turns.ReportStep, AsyncMemOS.report_step, {}),
+        (turns.EndTurn, AsyncMemOS.end_turn, {}),
+        (turns.ReportSubagent, AsyncMemOS.report_subagent, {}),
+        (turns.ReportOutcome, AsyncMemOS.report_outcome, {}),
+        (turns.EndSession, AsyncMemOS.end_session, {"session": None}),  # in the path
+        (recall.Recall, AsyncMemOS.recall, {}),
+        (learning.Evolve, AsyncMemOS.evolve, {}),
+        (learning.SetState, AsyncMemOS.set_state, {"id": None}),
+        (skills.UseSkill, AsyncMemOS.skill, {"name": None, "use": None}),
     ],
 )
 def test_a_request_has_the_parameters_of_its_verb(

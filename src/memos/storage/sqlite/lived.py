@@ -9,6 +9,7 @@ from __future__ import annotations
 import builtins
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -430,6 +431,24 @@ def lessons_in(db: apsw.Connection, bucket: bytes, limit: int) -> list[Lesson]:
     return [*map(_lesson, reversed(found))]
 
 
+def lessons_free(db: apsw.Connection, bucket: bytes, form: str, limit: int) -> list[Lesson]:
+    """The newest good lessons of a form and bucket that are evidence of no policy, oldest first."""
+    found = db.execute(
+        f"SELECT {_LESSON} WHERE l.bucket=? AND l.form=? AND l.memory IS NULL AND l.value>0 ORDER BY l.l DESC LIMIT ?",
+        (bucket, form, limit),
+    ).fetchall()
+    return [*map(_lesson, reversed(found))]
+
+
+def episodes_by_id(db: apsw.Connection, ids: Collection[str]) -> dict[str, Episode]:
+    """Episodes by id."""
+    found = db.execute(
+        f"SELECT {_EPISODE} FROM episodes e WHERE e.id IN (SELECT unhex(value) FROM json_each(?))",
+        (json.dumps([id.replace("-", "") for id in sorted(set(ids))]),),
+    )
+    return {e.id: e for e in map(_episode, found)}
+
+
 def lessons_for(db: apsw.Connection, memory: str, limit: int = 1_000) -> list[Lesson]:
     """The newest evidence of a policy, oldest first."""
     found = db.execute(
@@ -451,7 +470,7 @@ def policies_of_buckets(db: apsw.Connection, buckets: Collection[bytes]) -> list
 @dataclass(frozen=True, slots=True)
 class Counted:
     """What is counted of something learned: see `memos.memory.learned.Record`. `values`: of its lessons, the best of each
-    episode.
+    episode; `support`: how many of these are above 0.
     """
 
     support: int
@@ -470,7 +489,7 @@ def counted(db: apsw.Connection, memory: str) -> Counted:
         "WHERE memory=?",
         (ident,),
     ).fetchone()
-    return Counted(len(values), tuple(values), *tried)
+    return Counted(sum(v > 0 for v in values), tuple(values), *tried)
 
 
 _TRIAL = "memory, episode, handed_at, outcome, reward, resolved_at, followed, cube FROM trials"
@@ -522,13 +541,12 @@ def uncarried(db: apsw.Connection, limit: int = 100) -> list[Uncarried]:
         "JOIN episodes e ON e.id=t.episode WHERE t.home<>'' AND t.carried<>t.outcome ORDER BY t.t LIMIT ?",
         (limit,),
     )
-    return [
-        Uncarried(
-            *(id_from_bytes(m), id_from_bytes(e), owner, *home.rsplit("/", 1)),
-            *(from_micros(at), outcome, reward, _bool(followed)),
-        )
-        for m, e, owner, home, at, outcome, reward, followed in found
-    ]
+    out = []
+    for m, e, owner, back, at, outcome, reward, followed in found:
+        home, _, source = back.rpartition("/")
+        ids = (id_from_bytes(m), id_from_bytes(e))
+        out.append(Uncarried(*ids, owner, home, source, from_micros(at), outcome, reward, _bool(followed)))
+    return out
 
 
 def handed_after(db: apsw.Connection, memory: str, episode: str, *, cube: str = "") -> int:
@@ -557,6 +575,18 @@ class StoredHint:
     validated: bool | None
 
 
+_HINT = (
+    "h.h, h.session, e.id, h.tool, h.context, h.failures, h.after, h.memory, h.prefer, h.avoid, h.made_at, "
+    "h.delivered_at, h.validated FROM hints h JOIN episodes e ON e.e=h.episode"
+)
+
+
+def hint(db: apsw.Connection, number: int) -> StoredHint | None:
+    """A hint as it is stored; None when there is none."""
+    found = db.execute(f"SELECT {_HINT} WHERE h.h=?", (number,)).fetchone()
+    return None if found is None else _hint(found)
+
+
 def hints(
     db: apsw.Connection,
     *,
@@ -567,9 +597,7 @@ def hints(
 ) -> list[StoredHint]:
     """Hints of a session or an episode, newest first. `open_only`: those not validated yet."""
     found = db.execute(
-        "SELECT h.h, h.session, e.id, h.tool, h.context, h.failures, h.after, h.memory, h.prefer, h.avoid, h.made_at, "
-        "h.delivered_at, h.validated FROM hints h JOIN episodes e ON e.e=h.episode "
-        "WHERE (?1 IS NULL OR h.session=?1) AND (?2 IS NULL OR e.id=?2) AND (NOT ?3 OR h.validated IS NULL) "
+        f"SELECT {_HINT} WHERE (?1 IS NULL OR h.session=?1) AND (?2 IS NULL OR e.id=?2) AND (NOT ?3 OR h.validated IS NULL) "
         "ORDER BY h.h DESC LIMIT ?4",
         (session, _blob(episode), int(open_only), limit),
     )
@@ -861,9 +889,7 @@ def open_in(db: apsw.Connection, session: str, agent: str | None = None) -> list
 
 def has_verdict(db: apsw.Connection, id: str) -> bool:
     """Whether somebody said how an episode went."""
-    sql = (
-        "SELECT 1 FROM signals WHERE episode=(SELECT e FROM episodes WHERE id=?) AND source IN ('user','verifier') LIMIT 1"
-    )
+    sql = "SELECT 1 FROM signals WHERE episode=(SELECT e FROM episodes WHERE id=?) AND source IN ('user','verifier') LIMIT 1"
     return db.execute(sql, (id_to_bytes(id),)).get is not None
 
 
@@ -878,3 +904,263 @@ def signal_under(db: apsw.Connection, episode: str, key: str) -> Signal | None:
     source, what, score, at, memory = found
     said = None if memory is None else id_from_bytes(memory)
     return Signal(SignalSource(source), what, score, from_micros(at), said)
+
+
+def outcomes(db: apsw.Connection, memory: str) -> builtins.list[bool]:
+    """Whether the trials that count of something learned passed, in the order it was handed out."""
+    sql = "SELECT outcome FROM trials WHERE memory=? AND outcome IN ('pass', 'fail') ORDER BY handed_at, episode, cube"
+    return [outcome == "pass" for (outcome,) in db.execute(sql, (id_to_bytes(memory),))]
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """Values of episodes with a policy (those that teach it, the best of each, and those it was tried in), and of comparable ones
+    without it; of each the newest, oldest first.
+    """
+
+    with_it: tuple[float, ...]
+    without: tuple[float, ...]
+
+
+def compared(db: apsw.Connection, memory: str, limit: int) -> Compared:
+    """What the gain of a policy is made of."""
+    ident = id_to_bytes(memory)
+    taught: Any = db.execute(
+        "SELECT episode, max(value) FROM lessons WHERE memory=? GROUP BY episode ORDER BY episode DESC LIMIT ?",
+        (ident, limit),
+    ).fetchall()
+    good: dict[int, float] = dict(taught)
+    tried: Any = db.execute(
+        "SELECT e.e, t.reward FROM trials t JOIN episodes e ON e.id=t.episode WHERE t.memory=? AND t.cube='' "
+        "AND t.reward IS NOT NULL AND t.outcome<>'pending' AND t.followed IS NOT 0 ORDER BY e.e DESC LIMIT ?",
+        (ident, limit),
+    ).fetchall()
+    for e, reward in tried:
+        good.setdefault(e, reward)
+    others: Any = db.execute(
+        "SELECT episode, max(value) FROM lessons WHERE bucket IN (SELECT DISTINCT bucket FROM lessons WHERE memory=?1) "
+        "AND memory IS NULL AND form='open' GROUP BY episode ORDER BY episode DESC LIMIT ?2",
+        (ident, limit + len(good)),
+    ).fetchall()
+    without = [(e, value) for e, value in others if e not in good]
+    return Compared(
+        tuple(good[e] for e in sorted(good)[-limit:]), tuple(value for _, value in reversed(without[:limit]))
+    )
+
+
+def set_judge(tx: Any, id: str, at: datetime | None) -> None:
+    """When a model is to be asked (again) about an episode; None: not any more."""
+    tx.db.execute("UPDATE episodes SET judge_at=? WHERE id=?", (None if at is None else to_micros(at), id_to_bytes(id)))
+
+
+def to_judge(db: apsw.Connection, now: datetime, limit: int = 1) -> builtins.list[str]:
+    """Closed episodes about which a model is to be asked by now, oldest first."""
+    found = db.execute(
+        "SELECT id FROM episodes WHERE judge_at IS NOT NULL AND judge_at<=? ORDER BY judge_at LIMIT ?",
+        (to_micros(now), limit),
+    )
+    return [id_from_bytes(id) for (id,) in found]
+
+
+def next_judge(db: apsw.Connection) -> datetime | None:
+    """When a model is to be asked next; None when it is not."""
+    found = db.execute("SELECT min(judge_at) FROM episodes WHERE judge_at IS NOT NULL").get
+    return None if found is None else from_micros(found)
+
+
+def waiting(db: apsw.Connection) -> int:
+    """How many closed episodes wait to be learned from."""
+    return int(str(db.execute("SELECT count(*) FROM episodes WHERE due_at IS NOT NULL").get))
+
+
+def set_values(tx: Any, values: Mapping[int, tuple[float, float]], id: str) -> None:
+    """What the steps of an episode were worth (alpha and value by number); of those not named it is not known any more."""
+    known = {
+        s: (alpha, value)
+        for s, alpha, value in tx.db.execute(
+            "SELECT s, alpha, value FROM steps WHERE episode=(SELECT e FROM episodes WHERE id=?)", (id_to_bytes(id),)
+        ).fetchall()
+    }
+    for number, former in known.items():
+        alpha, value = values.get(number, (None, None))
+        if (alpha, value) != former:
+            tx.db.execute("UPDATE steps SET alpha=?, value=? WHERE s=?", (alpha, value, number))
+
+
+def directives_of_owner(db: apsw.Connection, owner: str, limit: int = 1_000) -> list[Memory]:
+    """What an owner told an agent, whether it still holds or not, newest first."""
+    found = db.execute(
+        f"SELECT {rows.SELECT} FROM memories m WHERE m.kind='policy' AND {_LEARNED} AND m.known_to IS NULL "
+        "AND m.status IN ('active','archived') AND m.body->>'form'='directive' AND m.owner=? ORDER BY m.id DESC LIMIT ?",
+        (owner, limit),
+    )
+    return [*map(rows.memory_from_row, found)]
+
+
+NEXT_WORK = (
+    "SELECT min(at) FROM (SELECT min(due_at) AS at FROM episodes WHERE due_at IS NOT NULL "
+    "UNION ALL SELECT min(judge_at) FROM episodes WHERE ?2 AND judge_at IS NOT NULL "
+    "UNION ALL SELECT min(last_at)+?1 FROM episodes WHERE closed_at IS NULL "
+    "UNION ALL SELECT 0 FROM trials WHERE home<>'' AND carried<>outcome)"
+)
+"""When something is to be done next, µs: an episode is due, may be judged (?2), is idle for so many µs (?1), or a trial is to be
+carried to another cube (0: at once).
+"""
+
+
+def next_work(db: apsw.Connection, gap: int, judging: bool) -> int | None:
+    """When learning has something to do next, in µs since 1970; None when it has nothing. `gap` in µs: see `NEXT_WORK`."""
+    found = db.execute(NEXT_WORK, (gap, int(judging))).get
+    return None if found is None else int(str(found))
+
+
+def postpone(tx: Any, id: str, due_at: datetime) -> None:
+    """Learn from an episode later: what kept it from being learned from may pass."""
+    tx.db.execute(
+        "UPDATE episodes SET due_at=? WHERE id=? AND due_at IS NOT NULL", (to_micros(due_at), id_to_bytes(id))
+    )
+
+
+def told_since(db: apsw.Connection, after: int) -> dict[str, int]:
+    """How often what was told after a number of the stream."""
+    found: Any = db.execute("SELECT what, count(*) FROM learned WHERE n>? GROUP BY what", (after,)).fetchall()
+    return dict(found)
+
+
+def put_off_judging(tx: Any, now: datetime, later: datetime, closed_before: datetime) -> None:
+    """Ask a model later about all episodes it would be asked about by now; about those closed before then not any more."""
+    tx.db.execute(
+        "UPDATE episodes SET judge_at=CASE WHEN closed_at<?3 THEN NULL ELSE ?2 END WHERE judge_at<=?1",
+        (to_micros(now), to_micros(later), to_micros(closed_before)),
+    )
+
+
+def episodes_of(db: apsw.Connection, ids: Collection[str]) -> dict[str, str]:
+    """Which episode each of these memories is a step of; those that are none are left out."""
+    found = db.execute(
+        "SELECT s.id, e.id FROM steps s JOIN episodes e ON e.e=s.episode "
+        "WHERE s.id IN (SELECT unhex(value) FROM json_each(?))",
+        (json.dumps([id_to_bytes(id).hex() for id in ids]),),
+    )
+    return {id_from_bytes(step): id_from_bytes(e) for step, e in found}
+
+
+def steps_in_context(
+    db: apsw.Connection, tool: str, context: bytes, *, ok: bool, but: str | None = None, limit: int = 1
+) -> builtins.list[tuple[str, Step]]:
+    """The newest steps of a tool in a context that worked (or failed), each with its episode, those of the episode `but` left
+    out.
+    """
+    found = db.execute(
+        f"SELECT {rows.SELECT}, s.s, s.turn, s.role, s.at, s.alpha, s.value, e.id FROM steps s "
+        "JOIN memories m ON m.id=s.id AND m.known_to IS NULL JOIN episodes e ON e.e=s.episode "
+        "WHERE s.tool=?1 AND s.context=?2 AND s.tool IS NOT NULL AND s.ok=?3 AND (?4 IS NULL OR e.id<>?4) "
+        "AND m.status<>'retracted' ORDER BY s.s DESC LIMIT ?5",
+        (tool, context, int(ok), _blob(but), limit),
+    )
+    return [(id_from_bytes(row[-1]), _step(row)) for row in found]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a step stands, and what kind of call it is. `signature`: of a failed one."""
+
+    number: int
+    id: str
+    session: str
+    episode: str
+    tool: str | None
+    ok: bool | None
+    context: bytes | None
+    signature: bytes | None
+
+
+_PLACE = (
+    "s.s, s.id, e.session, e.id, s.tool, s.ok, s.context, s.signature FROM steps s JOIN episodes e ON e.e=s.episode"
+)
+
+
+def place(db: apsw.Connection, number: int) -> Place | None:
+    """The step of this number."""
+    found = db.execute(f"SELECT {_PLACE} WHERE s.s=?", (number,)).fetchone()
+    return None if found is None else _place(found)
+
+
+def failed_like(db: apsw.Connection, tool: str, signature: bytes, *, but: str, limit: int = 5) -> builtins.list[Place]:
+    """The newest steps that failed in the same way in other episodes."""
+    found = db.execute(
+        f"SELECT {_PLACE} WHERE s.signature=? AND s.tool=? AND e.id<>? ORDER BY s.s DESC LIMIT ?",
+        (signature, tool, id_to_bytes(but), limit),
+    )
+    return [*map(_place, found)]
+
+
+def calls_after(db: apsw.Connection, episode: str, number: int, limit: int = 20) -> builtins.list[Place]:
+    """The calls of tools in an episode after a step, in order."""
+    found = db.execute(
+        f"SELECT {_PLACE} WHERE e.id=? AND s.s>? AND s.tool IS NOT NULL ORDER BY s.s LIMIT ?",
+        (id_to_bytes(episode), number, limit),
+    )
+    return [*map(_place, found)]
+
+
+def hint_made(db: apsw.Connection, session: str, tool: str, context: bytes, since: datetime) -> bool:
+    """Whether a hint on a tool in a context was made in a session since then."""
+    sql = "SELECT 1 FROM hints WHERE session=? AND tool=? AND context=? AND made_at>? LIMIT 1"
+    return db.execute(sql, (session, tool, context, to_micros(since))).get is not None
+
+
+def hint_after(db: apsw.Connection, number: int) -> int | None:
+    """The hint that was made after the step of this number; None when none was."""
+    sql = (
+        "SELECT h.h FROM steps s JOIN episodes e ON e.e=s.episode JOIN hints h ON h.session=e.session AND h.after=s.s "
+        "WHERE s.s=?"
+    )
+    found = db.execute(sql, (number,)).get
+    return None if found is None else int(str(found))
+
+
+def settle_hint(tx: Any, hint: int, good: bool | None) -> bool:
+    """Judge a hint by how its episode went, unless what was done next told already; False when nothing changed."""
+    value = None if good is None else int(good)
+    tx.db.execute(
+        "UPDATE hints SET validated=?1 WHERE h=?2 AND resolved_at IS NULL AND validated IS NOT ?1", (value, hint)
+    )
+    return bool(tx.db.changes())
+
+
+def disproved(db: apsw.Connection, episode: str, memory: str) -> bool:
+    """Whether hints drawn from a policy were followed by the same failure in an episode, and none by a success."""
+    sql = (
+        "SELECT count(*) FILTER (WHERE validated=0), count(*) FILTER (WHERE validated=1) FROM hints "
+        "WHERE memory=? AND resolved_at IS NOT NULL AND episode=(SELECT e FROM episodes WHERE id=?)"
+    )
+    found: Any = db.execute(sql, (id_to_bytes(memory), id_to_bytes(episode))).fetchone()
+    return bool(found[0]) and not found[1]
+
+
+def _place(row: Any) -> Place:
+    number, id, session, e, tool, ok, context, signature = row
+    return Place(number, id_from_bytes(id), session, id_from_bytes(e), tool, _bool(ok), context, signature)
+
+
+def last_step_id(db: apsw.Connection, episode: str) -> str | None:
+    """The memory of an episode's last step; None when it has none."""
+    sql = "SELECT id FROM steps WHERE episode=(SELECT e FROM episodes WHERE id=?) ORDER BY s DESC LIMIT 1"
+    found = db.execute(sql, (id_to_bytes(episode),)).get
+    return None if found is None else id_from_bytes(found)
+
+
+def episode_of(db: apsw.Connection, id: str | None, session: str, agent: str | None) -> str | None:
+    """The id of an episode that is there: this one, or (None) the last of a session (and an agent)."""
+    if id is not None:
+        found = db.execute("SELECT id FROM episodes WHERE id=?", (id_to_bytes(id),)).get
+    else:
+        sql = "SELECT id FROM episodes WHERE session=?1 AND (?2 IS NULL OR agent=?2) ORDER BY e DESC LIMIT 1"
+        found = db.execute(sql, (session, agent)).get
+    return None if found is None else id_from_bytes(found)
+
+
+def due_of(db: apsw.Connection, id: str) -> datetime | None:
+    """When an episode is learned from; None while it is open, or when it was."""
+    return _time(db.execute("SELECT due_at FROM episodes WHERE id=?", (id_to_bytes(id),)).get)

@@ -14,6 +14,7 @@ from typing import Any
 import apsw
 
 from memos.memory.ids import id_from_bytes, id_to_bytes
+from memos.storage.sqlite import lived
 from memos.storage.sqlite.connect import file_size, typed_errors
 
 WAIT_MS = 2_000
@@ -29,6 +30,14 @@ def held(path: Path, ids: Collection[str]) -> set[str]:
 def marked(path: Path, task: str, attempts_below: int) -> bool:
     """Whether any memory of the cube is marked for this work. Raises StorageError."""
     return bool(_ask(path, "SELECT 1 FROM todo WHERE task=? AND attempts<? LIMIT 1", (task, attempts_below)))
+
+
+def next_learning(path: Path, gap: int, judging: bool) -> int | None:
+    """When learning from the cube's episodes has something to do next, µs (see `lived.next_work`). Raises StorageError."""
+    if not _ask(path, "SELECT 1 FROM sqlite_master WHERE name='episodes'", ()):  # of an older version, not opened since
+        return None
+    found = _ask(path, lived.NEXT_WORK, (gap, int(judging)))[0][0]
+    return None if found is None else int(found)
 
 
 def touched_since(path: Path, when: float) -> bool:

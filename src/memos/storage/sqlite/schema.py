@@ -99,11 +99,14 @@ _CUBE_V4 = """
 CREATE TABLE episodes(
   e INTEGER PRIMARY KEY, id BLOB NOT NULL UNIQUE, session TEXT NOT NULL, agent TEXT NOT NULL, owner TEXT NOT NULL,
   environment TEXT NOT NULL, parent BLOB, opened_at INTEGER NOT NULL, last_at INTEGER NOT NULL,
-  closed_at INTEGER, reason TEXT, due_at INTEGER, learned_at INTEGER, reward REAL, confidence REAL NOT NULL DEFAULT 0
+  closed_at INTEGER, reason TEXT, due_at INTEGER, learned_at INTEGER, reward REAL, confidence REAL NOT NULL DEFAULT 0,
+  judge_at INTEGER
 ) STRICT;
 CREATE INDEX episodes_session ON episodes(session, e);
 CREATE INDEX episodes_open ON episodes(last_at) WHERE closed_at IS NULL;
 CREATE INDEX episodes_due ON episodes(due_at) WHERE due_at IS NOT NULL;
+CREATE INDEX episodes_judge ON episodes(judge_at) WHERE judge_at IS NOT NULL;
+CREATE INDEX episodes_closed ON episodes(closed_at) WHERE due_at IS NOT NULL;
 
 -- In order. `signature`: of a failed step, what kind of error it was (evolution/signature.py); `context`: tool and what it was
 -- given, without what differs from case to case. `key`: what makes a repeated report the same.
@@ -113,6 +116,7 @@ CREATE TABLE steps(
 ) STRICT;
 CREATE INDEX steps_episode ON steps(episode, s);
 CREATE INDEX steps_context ON steps(tool, context) WHERE tool IS NOT NULL;
+CREATE INDEX steps_signature ON steps(signature) WHERE signature IS NOT NULL;
 
 CREATE TABLE signals(
   n INTEGER PRIMARY KEY, episode INTEGER NOT NULL, source TEXT NOT NULL, what TEXT NOT NULL, score REAL NOT NULL,
@@ -128,6 +132,8 @@ CREATE TABLE lessons(
 ) STRICT;
 CREATE INDEX lessons_episode ON lessons(episode);
 CREATE INDEX lessons_bucket ON lessons(bucket, l);
+CREATE INDEX lessons_free ON lessons(bucket, form, l) WHERE memory IS NULL;
+CREATE INDEX lessons_taught ON lessons(bucket, memory) WHERE memory IS NOT NULL;
 CREATE INDEX lessons_memory ON lessons(memory) WHERE memory IS NOT NULL;
 
 -- `cube`: of the episode, empty for this one. `home`: CUBE/ID where the trial counts too, when the memory is of another cube or a

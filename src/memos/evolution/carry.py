@@ -1,0 +1,44 @@
+"""A trial that was made in another cube counts where that lives which was tried: the outcome, and what follows from it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from memos.evolution import policies, skills
+from memos.memory.learned import SkillBody
+from memos.memory.model import Kind, Memory
+from memos.storage.sqlite import lived
+from memos.storage.sqlite.lived import Uncarried
+
+
+@dataclass(frozen=True, slots=True)
+class Copied:
+    """Where a copy is from: the cube, the id there, and who made the copy."""
+
+    home: str
+    source: str
+    owner: str
+
+
+def carried_home(tx: Any, trial: Uncarried, cube: str) -> Copied | None:
+    """Count a trial that was made in the cube `cube` for the memory it is a trial of, which is of this one. Answers where that is
+    from, if it is a copy in its turn.
+    """
+    memory = tx.get(trial.source)
+    if memory is None or memory.kind not in (Kind.POLICY, Kind.SKILL):
+        return None
+    lived.hand_out(tx, memory.id, trial.episode, trial.handed_at, cube=cube)
+    told = (trial.outcome, trial.reward, trial.followed)
+    if lived.resolve_trial(tx, memory.id, trial.episode, *told, tx.now, cube=cube):
+        numbers = {"outcome": trial.outcome, "reward": trial.reward, "elsewhere": True}
+        lived.tell(tx, f"{memory.kind.value}.trial", memory=memory.id, numbers=numbers)
+        (policies if memory.kind is Kind.POLICY else skills).settle(tx, {memory.id})
+    return _copied(memory)
+
+
+def _copied(memory: Memory) -> Copied | None:
+    if memory.kind is not Kind.SKILL or not memory.owner:
+        return None
+    home, _, source = SkillBody.of(memory).shared_from.rpartition("/")
+    return Copied(home, source, memory.owner) if home and source else None

@@ -1,0 +1,214 @@
+"""What one closed episode teaches: how an error was resolved, how a goal was reached, what failed to the end.
+
+A lesson names steps by number and holds no text; its words are read from the memories of these steps (`told`), so that a deletion
+leaves none. What tools print is never an action: only calls that were made, and worked, become part of a lesson.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from memos.evolution.case import Case
+from memos.evolution.reward import ended
+from memos.memory.episode import Episode, Step, StepRole
+from memos.memory.learned import Action, Form
+from memos.storage.sqlite.lived import Lesson
+from memos.text.signature import action_head, context_key, signature_key, telling_line
+from memos.text.template import LONGEST
+
+OPEN = "open"  # the form of a lesson that is none: an error that stayed; what fixes of its kind are compared with
+MOST_LESSONS = 40  # of an episode
+MOST_ACTIONS = 8  # of a lesson
+AVOIDED = 0.8  # what it is worth not to do again what failed to the end
+
+_EXPLORING = frozenset(
+    "ls dir cat head tail less more grep rg find locate which type whereis whoami who id uname uptime df du free top ps env printenv "
+    "history pwd echo date hostname stat file man help tree wc lsof lsblk ip ifconfig netstat ss".split()
+)
+_CHECKING = re.compile(
+    r"(?:^|[\s_./-])(?:show|status|check|checks|verify|validate|test|tests|pytest|health|healthz|healthcheck|describe|inspect|ping|curl|"
+    r"diff|lint|assert|--version|-v|get|view|read|list|ls|cat|is-active|查看|检查|验证|测试)(?:$|[\s_./:-])",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A lesson with its words. `goal`: what was asked for; `error`, `tool`, `input`: the call that failed (empty for a path);
+    `actions`: what was done, with the number of its step; `check`: the call that showed success last.
+    """
+
+    lesson: Lesson
+    environment: str
+    goal: str
+    error: str
+    tool: str
+    input: str
+    actions: tuple[Step, ...]
+    check: Step | None
+    steps: tuple[Step, ...]
+
+    @property
+    def known(self) -> tuple[str, ...]:
+        """The texts in which a parameter's value can stand before anything is done."""
+        return (self.goal, self.error, self.input)
+
+
+def lessons_of(case: Case) -> list[Lesson]:
+    """What an episode teaches, in the order of its steps. A step that nobody valued teaches nothing but what to avoid."""
+    calls = [s for s in case.steps if _is_call(s)]
+    goal = next((s.number for s in case.steps if s.role is StepRole.USER), None)
+    out: list[Lesson] = []
+    taught: set[tuple[str, bytes]] = set()
+    for place, step in enumerate(calls):
+        if ended(step) is not False:
+            continue
+        for lesson in _of_failure(case, calls, place, goal):
+            if (lesson.form, lesson.bucket) not in taught:
+                taught.add((lesson.form, lesson.bucket))
+                out.append(lesson)
+    path = _path(case, calls, goal)
+    return [*out[: MOST_LESSONS - 1], *([path] if path else [])]
+
+
+def told(lesson: Lesson, episode: Episode, steps: Mapping[int, Step]) -> Told | None:
+    """A lesson with its words; None where a step of it is gone."""
+    numbers = [n for group in lesson.steps.values() for n in group]
+    if any(n not in steps for n in numbers):
+        return None
+    one = {name: steps[group[0]] for name, group in lesson.steps.items() if group}
+    failed = one.get("failed")
+    use = failed.use if failed else None
+    goal = one.get("goal")
+    return Told(
+        lesson,
+        episode.environment,
+        _plain(goal.memory.text) if goal else "",
+        _plain(telling_line(said(failed))) if failed else "",
+        use.tool if use else "",
+        use.input[:LONGEST] if use else "",
+        tuple(steps[n] for n in lesson.steps.get("done", ())),
+        one.get("check"),
+        tuple(steps[n] for n in sorted(set(numbers))),
+    )
+
+
+def said(step: Step) -> str:
+    """What a call that failed said: its error, or what it printed."""
+    use = step.use
+    return "" if use is None else (use.error or use.output)
+
+
+def head(step: Step) -> str:
+    """What kind of call a step is."""
+    return "" if step.use is None else action_head(step.use.tool, step.use.input)
+
+
+def is_exploring(step: Step) -> bool:
+    """Whether a call only looks around."""
+    words = head(step).split()
+    return bool(words) and (words[-1] in _EXPLORING or (len(words) > 1 and words[1] in _EXPLORING))
+
+
+def is_checking(step: Step) -> bool:
+    """Whether a call looks whether something is as it should be."""
+    use = step.use
+    return use is not None and bool(_CHECKING.search(f"{use.tool} {use.input[:200]}"))
+
+
+def action_of(step: Step) -> Action:
+    """A call as a step of a procedure, as it was made."""
+    return Action(step.use.tool, step.use.input) if step.use else Action("", "")
+
+
+def _is_call(step: Step) -> bool:
+    return step.role is StepRole.TOOL and step.use is not None and len(step.use.input) <= LONGEST
+
+
+def _of_failure(case: Case, calls: Sequence[Step], place: int, goal: int | None) -> list[Lesson]:
+    """What the failure of a call teaches, unless the same call fails in the same way later: then that failure does."""
+    failed = calls[place]
+    assert failed.use is not None
+    kind = signature_key(failed.use.tool, said(failed))
+    context = context_key(failed.use.tool, failed.use.input)
+    after = calls[place + 1 :]
+    again = next((i for i, s in enumerate(after) if _context(s) == context), None)
+    if again is not None and ended(after[again]) is False:
+        if signature_key(failed.use.tool, said(after[again])) == kind:
+            return []
+    done, resolved = _resolution(failed, after, again, case)
+    base: dict[str, tuple[int, ...]] = {"goal": (goal,) if goal is not None else (), "failed": (failed.number,)}
+    if resolved is None:
+        worth = case.credits[failed.number].value if failed.number in case.credits else 0.0
+        value = min(worth, case.reward.value if case.reward.value is not None else 0.0)
+        out = [Lesson(case.episode.id, OPEN, kind, base, value)]
+        if _is_new_kind(failed, after):
+            out.append(Lesson(case.episode.id, Form.AVOID.value, kind, base, AVOIDED))
+        return out
+    numbers = {**base, "done": tuple(s.number for s in done), "resolved": (resolved.number,)}
+    worthy = [case.credits[s.number].value for s in (*done, resolved) if s.number in case.credits]
+    return [Lesson(case.episode.id, Form.FIX.value, kind, numbers, max(worthy, default=0.0))]
+
+
+def _resolution(
+    failed: Step, after: Sequence[Step], again: int | None, case: Case
+) -> tuple[tuple[Step, ...], Step | None]:
+    """What was done about a failure, and the call that shows that it helped; None where nothing does."""
+    if again is not None:
+        done = tuple(s for s in after[:again] if ended(s) and not _same_call(s, failed))
+        return (_without_repeats(done), after[again]) if len(done) <= MOST_ACTIONS else ((), None)
+    kind = head(failed)
+    other = next((i for i, s in enumerate(after) if ended(s) and head(s) == kind), None)
+    if other is not None and not is_checking(failed):
+        done = tuple(s for s in after[: other + 1] if ended(s))
+        return (_without_repeats(done), after[other]) if len(done) <= MOST_ACTIONS else ((), None)
+    worked = tuple(s for s in after if ended(s) and not is_exploring(s))
+    if worked and (case.reward.value or 0.0) > 0 and ended(after[-1]) and len(worked) <= MOST_ACTIONS:
+        return _without_repeats(worked), worked[-1]
+    return (), None
+
+
+def _is_new_kind(failed: Step, after: Sequence[Step]) -> bool:
+    """Whether no later call of its kind worked."""
+    kind = head(failed)
+    return not any(ended(s) and head(s) == kind for s in after)
+
+
+def _path(case: Case, calls: Sequence[Step], goal: int | None) -> Lesson | None:
+    """The shortest way to the goal that the episode shows: the calls that worked, each once, and the check at its end."""
+    worked = [s for s in calls if ended(s) and not is_exploring(s)]
+    first = next((s for s in calls if not is_exploring(s)), None)
+    if goal is None or not worked or first is None or case.reward.value is None:
+        return None
+    check = worked[-1] if len(worked) > 1 and is_checking(worked[-1]) else None
+    done = _without_repeats(tuple(s for s in worked if s is not check and not (check and _same_call(s, check))))
+    if not done or len(done) > MOST_ACTIONS:
+        return None
+    numbers = {"goal": (goal,), "done": tuple(s.number for s in done), "check": (check.number,) if check else ()}
+    bucket = hashlib.sha256(f"path\0{head(first)}".encode()).digest()[:16]
+    value = max((case.credits[s.number].value for s in done if s.number in case.credits), default=case.reward.value)
+    return Lesson(
+        case.episode.id, Form.PATH.value, bucket, numbers, value if case.reward.value > 0 else case.reward.value
+    )
+
+
+def _without_repeats(done: tuple[Step, ...]) -> tuple[Step, ...]:
+    """Each call once, where it was made last."""
+    last = {(s.use.tool, s.use.input): s for s in done if s.use}
+    return tuple(s for s in done if s.use and last[(s.use.tool, s.use.input)] is s)
+
+
+def _same_call(a: Step, b: Step) -> bool:
+    return a.use is not None and b.use is not None and (a.use.tool, a.use.input) == (b.use.tool, b.use.input)
+
+
+def _context(step: Step) -> bytes:
+    assert step.use is not None
+    return context_key(step.use.tool, step.use.input)
+
+
+def _plain(text: str) -> str:
+    return " ".join(text[:LONGEST].split())

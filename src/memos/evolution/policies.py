@@ -1,0 +1,325 @@
+"""L2: what several episodes teach alike becomes a policy, what fits one becomes its evidence, and its state follows from what is
+counted. Everything is computed from rows within the one change that learns from an episode, so that doing it again ends the same.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from memos.evolution import gain, reliability
+from memos.evolution.by_hand import is_by_hand
+from memos.evolution.case import Case
+from memos.evolution.common import Heads, contains, heads_of, realised, shared
+from memos.evolution.induce import Induced, body_of, chosen, covers, fits, induce, is_instead, procedure_key
+from memos.evolution.lessons import OPEN, Told, head, lessons_of, told
+from memos.evolution.policy_text import policy_text, policy_title
+from memos.evolution.reward import ended
+from memos.memory.episode import Episode, Step
+from memos.memory.ids import new_id
+from memos.memory.learned import Action, Form, PolicyBody, State
+from memos.memory.model import TRUST_OF, Edge, EdgeType, Kind, Memory, Origin, Status
+from memos.storage.sqlite import lived
+from memos.storage.sqlite.lived import Lesson
+from memos.text.signature import action_head
+
+LOOK_BACK = 32  # lessons of a bucket that are held against a new one
+EVIDENCE = 48  # edges of a policy to steps
+_WAYS = 4  # policies that are remembered for one sequence of calls
+_WORDS_OF_MODEL = ("title", "trigger", "verification", "boundary", "prefer", "author")
+
+
+def learn(tx: Any, case: Case) -> set[str]:
+    """Take what an episode teaches in place of what it taught before: make it evidence of the policies that it is a case of, or,
+    with lessons of other episodes, new policies. Returns the ids of all policies whose evidence changed. A pure function of the
+    rows; to be called in the change that learns from the episode.
+    """
+    id = case.episode.id
+    former = {l.memory for l in lived.lessons_of(tx.db, id) if l.memory is not None}
+    lived.put_lessons(tx, id, lessons_of(case))
+    _note_what_works(tx, case)
+    steps = {s.number: s for s in case.steps}
+    touched = set(former)
+    for lesson in lived.lessons_of(tx.db, id):
+        one = told(lesson, case.episode, steps) if lesson.form != OPEN else None
+        if one is not None:
+            touched |= _placed(tx, one, case.episode, former)
+    for gone in former:
+        _without_evidence(tx, gone)
+    return {m for m in touched if tx.get(m) is not None}
+
+
+def settle(tx: Any, ids: Collection[str]) -> set[str]:
+    """Give policies the state that follows from what is counted of them, but where a person chose it; returns those changed."""
+    changed = set()
+    for id in sorted(ids):
+        memory = tx.get(id)
+        if memory is None or memory.kind is not Kind.POLICY or memory.status in (Status.RETRACTED, Status.QUARANTINED):
+            continue
+        body = PolicyBody.of(memory)
+        if body.form is Form.DIRECTIVE or is_by_hand(body):
+            continue
+        state, why = _state(tx, id, body)
+        if state is body.state:
+            continue
+        status = Status.ARCHIVED if state is State.RETIRED else Status.ACTIVE
+        stored = {**memory.body, "state": state.value, "why": why}
+        tx.put(replace(memory, status=status, body=stored), "state")
+        lived.tell(tx, f"policy.{state.value}", memory=id, numbers={"support": lived.counted(tx.db, id).support})
+        changed.add(id)
+    return changed
+
+
+def _state(tx: Any, id: str, body: PolicyBody) -> tuple[State, str]:
+    counted = lived.counted(tx.db, id)
+    if not counted.values and not counted.handed:
+        return State.RETIRED, "nothing teaches it any more"
+    return reliability.policy_state(counted.support, gain.gain_of(tx.db, id), lived.outcomes(tx.db, id))
+
+
+# -- placing a lesson ----------------------------------------------------------------------------------------------
+
+
+def _placed(tx: Any, one: Told, episode: Episode, former: Collection[str]) -> set[str]:
+    """Make a lesson evidence of the policies it is a case of, or of a new one."""
+    lesson, form = one.lesson, Form(one.lesson.form)
+    if form is Form.AVOID and not _never_works(tx, one):
+        return set()
+    known = _candidates(tx, one, former)
+    for memory in known:
+        body = PolicyBody.of(memory)
+        values = fits(body, one)
+        if values is not None:
+            lived.attach(tx, (lesson.number,), memory.id)
+            if lesson.value > 0 and not body.edited and not covers(body, one, values):
+                _restated(tx, memory)
+            return {memory.id}
+    if lesson.value <= 0:
+        return set()
+    for memory in known:
+        if _widened(tx, memory, one):
+            return {memory.id}
+    return _induced(tx, one, episode)
+
+
+def _candidates(tx: Any, one: Told, former: Collection[str]) -> list[Memory]:
+    """The policies that a lesson may be a case of: of its bucket, and those that do the same kinds of calls."""
+    ids = dict.fromkeys(sorted(lived.policies_of_buckets(tx.db, [one.lesson.bucket])))
+    ids.update(dict.fromkeys(sorted(former)))
+    for n in range(_WAYS):
+        found = tx.find_key(_way_key(one.lesson.form, one.tool, heads_of(one), n))
+        if found is None:
+            break
+        ids[found] = None
+    out = []
+    for memory in (tx.get(id) for id in ids):
+        if memory is not None and memory.kind is Kind.POLICY and memory.status is not Status.RETRACTED:
+            if memory.body.get("form") == one.lesson.form:
+                out.append(memory)
+    return out
+
+
+def _widened(tx: Any, memory: Memory, one: Told) -> bool:
+    """Make a policy more general, so that a lesson is a case of it too; False where they have too little in common."""
+    body = PolicyBody.of(memory)
+    if body.edited:
+        return False
+    members = _members(tx, memory)
+    heads = heads_of(members[0]) if members else ()
+    if not members or not contains(one, heads) or (not heads and one.actions):
+        return False
+    together = body_of(Form(one.lesson.form), chosen([*members, realised(one, heads)]))
+    if together is None or _unknown(together) > _unknown(body) or len(together.procedure) != len(body.procedure):
+        return False
+    if fits(together, one) is None or any(fits(together, t) is None for t in members):
+        return False
+    lived.attach(tx, (one.lesson.number,), memory.id)
+    _written(tx, memory, together, chosen([*members, realised(one, heads)]), "policy.generalised")
+    return True
+
+
+def _induced(tx: Any, one: Told, episode: Episode) -> set[str]:
+    """New policies out of a lesson and those of its bucket that belong to none."""
+    form = Form(one.lesson.form)
+    pool = _read(tx, lived.lessons_free(tx.db, one.lesson.bucket, form.value, LOOK_BACK))
+    out: set[str] = set()
+    for group in _groups(form, pool):
+        for found in induce(form, group):
+            if form is Form.AVOID and _has_fix(tx, one.lesson.bucket):
+                continue
+            id = _kept(tx, found, episode)
+            lived.attach(tx, [t.lesson.number for t in group if fits(found.body, t) is not None], id)
+            out.add(id)
+    return out
+
+
+def _groups(form: Form, pool: Sequence[Told]) -> list[tuple[Told, ...]]:
+    if form is Form.AVOID:
+        return [tuple(pool)]
+    out: list[tuple[Told, ...]] = []
+    for instead in (False, True):
+        out += [s.members for s in shared([t for t in pool if is_instead(t) is instead])]
+    return out
+
+
+def _has_fix(tx: Any, bucket: bytes) -> bool:
+    """Whether some policy resolves this kind of error, which says more than to avoid it."""
+    found = (tx.get(id) for id in lived.policies_of_buckets(tx.db, [bucket]))
+    return any(m is not None and m.body.get("form") == Form.FIX.value for m in found)
+
+
+def _without_evidence(tx: Any, id: str) -> None:
+    """A policy whose last lesson went loses its claim; `settle` retires it. Its words are taken from what still teaches it."""
+    memory = tx.get(id)
+    if memory is not None and memory.kind is Kind.POLICY and not PolicyBody.of(memory).edited:
+        _restated(tx, memory)
+
+
+# -- what works ----------------------------------------------------------------------------------------------------
+
+
+def _note_what_works(tx: Any, case: Case) -> None:
+    """Remember for each kind of call one that worked: nobody is told to avoid those."""
+    for step in case.steps:
+        if step.use is not None and ended(step):
+            key = _works_key(step.use.tool, head(step))
+            if tx.find_key(key) is None:
+                tx.point(key, step.id)
+
+
+def _never_works(tx: Any, one: Told) -> bool:
+    return tx.find_key(_works_key(one.tool, action_head(one.tool, one.input))) is None
+
+
+def _works_key(tool: str, kind: str) -> bytes:
+    return hashlib.sha256(f"works\0{tool}\0{kind}".encode("utf-8", "replace")).digest()
+
+
+def _way_key(form: str, tool: str, heads: Heads, n: int) -> bytes:
+    return hashlib.sha256("\0".join(("way", form, tool, *heads, str(n))).encode("utf-8", "replace")).digest()
+
+
+# -- writing policies ----------------------------------------------------------------------------------------------
+
+
+def _kept(tx: Any, found: Induced, episode: Episode) -> str:
+    """A new policy, or the one there is that does the same."""
+    key = procedure_key(episode.owner, found.body)
+    known = tx.find_key(key)
+    memory = None if known is None else tx.get(known)
+    if memory is not None and memory.kind is Kind.POLICY and memory.status is not Status.RETRACTED:
+        for one in found.members:
+            lived.attach(tx, (one.lesson.number,), memory.id)
+        _restated(tx, memory)
+        lived.tell(tx, "policy.merged", memory=memory.id, episode=episode.id)
+        return memory.id
+    made = Memory(
+        id=new_id(),
+        kind=Kind.POLICY,
+        text=policy_text(found.body),
+        title=policy_title(found.body),
+        origin=Origin.AGENT,
+        trust=TRUST_OF[Origin.AGENT],
+        owner=episode.owner or None,
+        body=found.body.to_body(),
+    )
+    tx.put(made, "induce", key=key)
+    _linked(tx, made.id, found.members)
+    _way_to(tx, made.id, found.members[0])
+    _contradict(tx, made.id, found)
+    lived.tell(tx, "policy.induced", memory=made.id, episode=episode.id, numbers={"support": len(found.members)})
+    return made.id
+
+
+def _way_to(tx: Any, id: str, one: Told) -> None:
+    for n in range(_WAYS):
+        key = _way_key(one.lesson.form, one.tool, heads_of(one), n)
+        if tx.find_key(key) in (None, id):
+            tx.point(key, id)
+            return
+
+
+def _contradict(tx: Any, id: str, found: Induced) -> None:
+    """Note the policies that say something else about the same kind of error. Both live; what they gain decides."""
+    if found.body.form is not Form.FIX:
+        return
+    buckets = {t.lesson.bucket for t in found.members}
+    for other in sorted(lived.policies_of_buckets(tx.db, buckets)):
+        memory = tx.get(other)
+        if other != id and memory is not None and memory.body.get("form") == Form.FIX.value:
+            tx.link(Edge(id, other, EdgeType.CONTRADICTS))
+
+
+def _restated(tx: Any, memory: Memory) -> None:
+    """Take a policy's words from its evidence anew."""
+    members = _members(tx, memory)
+    body = body_of(Form(str(memory.body.get("form"))), members) if members else None
+    if body is not None:
+        _written(tx, memory, body, members, "policy.generalised")
+
+
+def _members(tx: Any, memory: Memory) -> tuple[Told, ...]:
+    """The good lessons that a policy's words are taken from."""
+    lessons = [l for l in lived.lessons_for(tx.db, memory.id) if l.value > 0]
+    if len(lessons) > 2 * LOOK_BACK:
+        lessons = [*lessons[:LOOK_BACK], *lessons[-LOOK_BACK:]]
+    body = PolicyBody.of(memory)
+    own = [t for t in _read(tx, lessons) if fits(body, t) is not None] or _read(tx, lessons)
+    form = body.form
+    if form is Form.AVOID:
+        return chosen(own)
+    groups = _groups(form, own)
+    return chosen(groups[0]) if groups else ()
+
+
+def _written(tx: Any, memory: Memory, body: PolicyBody, members: Sequence[Told], what: str) -> None:
+    """A new version of a policy, where anything of it changed. Words that a model found stay while the procedure does."""
+    old = PolicyBody.of(memory)
+    body = replace(body, state=old.state, why=old.why, strength=old.strength, scope=old.scope)
+    if old.author != "rules" and _bare(old.procedure) == _bare(body.procedure):
+        body = replace(body, **{name: getattr(old, name) for name in _WORDS_OF_MODEL if name != "title"})
+    _linked(tx, memory.id, members)
+    key = procedure_key(memory.owner or "", body)
+    if tx.find_key(key) is None:
+        tx.point(key, memory.id)
+    if body.to_body() == old.to_body():
+        return
+    title = memory.title if body.author != "rules" else policy_title(body)
+    tx.put(replace(memory, text=policy_text(body), title=title, body={**memory.body, **body.to_body()}), "generalise")
+    if _bare(old.procedure) != _bare(body.procedure):
+        lived.tell(tx, what, memory=memory.id, numbers={"parameters": len(body.parameters)})
+
+
+def _linked(tx: Any, id: str, members: Sequence[Told]) -> None:
+    """Edges to the steps that a policy's words are from, and to no other."""
+    wanted = dict.fromkeys(s.id for t in members for s in t.steps)
+    wanted = dict.fromkeys([*wanted][:EVIDENCE]) if len(wanted) > EVIDENCE else wanted
+    there = {e.dst for e in tx.edges(id, "out", (EdgeType.DERIVED_FROM,))}
+    for gone in sorted(there - set(wanted)):
+        tx.unlink(id, gone, EdgeType.DERIVED_FROM)
+    for step in wanted:
+        if step not in there:
+            tx.link(Edge(id, step, EdgeType.DERIVED_FROM))
+
+
+def _read(tx: Any, lessons: Iterable[Lesson]) -> list[Told]:
+    """Lessons with their words; without those of which a step is gone."""
+    given = [*lessons]
+    steps: Mapping[int, Step] = lived.steps_by_number(tx.db, {n for l in given for g in l.steps.values() for n in g})
+    episodes = lived.episodes_by_id(tx.db, {l.episode for l in given})
+    out = []
+    for lesson in given:
+        one = told(lesson, episodes[lesson.episode], steps) if lesson.episode in episodes else None
+        if one is not None:
+            out.append(one)
+    return out
+
+
+def _unknown(body: PolicyBody) -> int:
+    return sum(p.source == "unknown" for p in body.parameters)
+
+
+def _bare(procedure: Sequence[Action]) -> tuple[tuple[str, str], ...]:
+    return tuple((a.tool, a.input) for a in procedure)

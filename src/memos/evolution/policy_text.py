@@ -1,0 +1,35 @@
+"""How a policy reads: its title and its text, which are searched and shown. Pure."""
+
+from __future__ import annotations
+
+from memos.memory.learned import Form, PolicyBody
+
+_LINE = 300
+
+
+def policy_title(body: PolicyBody) -> str:
+    """A policy in one short line."""
+    what = body.trigger or next(iter((body.error or body.goal or body.avoid).splitlines()), "")
+    return f"{'Avoid' if body.form is Form.AVOID else 'When'} {_short(what, 110)}" if what else body.form.value
+
+
+def policy_text(body: PolicyBody) -> str:
+    """A policy in full, a part to a line: when, for example, do, check, not, instead, where."""
+    lines = [f"When {_short(body.trigger)}"] if body.trigger else []
+    shown = body.trigger
+    others = [p for p in (*body.error.splitlines(), *body.goal.splitlines()) if p and p not in shown]
+    lines += [f"Also: {_short(p)}" for p in others[:8]]
+    lines += [
+        f"{n}. {action.tool}: {action.input}" if action.tool else f"{n}. {action.input}"
+        for n, action in enumerate(body.procedure, 1)
+    ]
+    lines += [f"Check: {_short(body.verification)}"] if body.verification else []
+    lines += [f"Do not: {_short(body.avoid)}"] if body.avoid else []
+    lines += [f"Instead: {_short(body.prefer)}"] if body.prefer else []
+    lines += [_short(body.boundary)] if body.boundary else []
+    return "\n".join(lines)
+
+
+def _short(text: str, most: int = _LINE) -> str:
+    plain = " ".join(text.split())
+    return plain if len(plain) <= most else plain[: most - 1] + "…"

@@ -1,0 +1,189 @@
+"""What a skill says, made of the policies of one family and of their cases by rules alone, and whether the cases bear it out.
+
+Extractive: every tool and every input stands in evidence. No count goes into a skill: what is counted stands in its record.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from memos.evolution.skill_cases import Case, Family, Learned
+from memos.evolution.skill_text import action_text, code, one_line
+from memos.memory.episode import Step, ToolUse
+from memos.memory.learned import Action, Form, Parameter, PolicyBody, SkillBody, skill_name
+from memos.text.signature import error_signature
+from memos.text.template import match, wide
+
+HELD = 0.5  # the share of the cases in which an action must have been taken
+EXAMPLES, PITFALLS, PRECONDITIONS = 3, 8, 4
+SEEN = 2  # episodes in which an error must have come up to be a pitfall
+LONGEST = 300  # characters of a pitfall or an example
+DESCRIPTION = 1_024  # characters, as the agent-skills format has it
+_NAME_WORDS = 40  # characters of a name that is made of words
+
+_BRACES = re.compile(r"\{(\w+)\}")
+
+
+def draft(family: Family, cases: Sequence[Case]) -> SkillBody:
+    """A skill on probation, without a name that is known to be free. `cases`: of all its policies."""
+    lead = family.lead.body
+    own = [c for c in cases if c.policy == family.lead.id]
+    renamed = [_apart(lead, fix) for fix in family.fixes]
+    parameters = {p.name: p for body in (*reversed(renamed), lead) for p in body.parameters}
+    procedure = lead.procedure
+    actions = (*procedure, *(a for body in renamed for a in body.procedure))
+    return SkillBody(
+        name=_name(lead),
+        description=_description(lead, procedure),
+        parameters=tuple(parameters[name] for name in sorted(parameters)),
+        preconditions=_preconditions(lead),
+        procedure=procedure,
+        pitfalls=_pitfalls(lead, renamed, [a.body for a in family.avoids], cases),
+        examples=_examples(own, lead),
+        verification=lead.verification,
+        tools=tuple(dict.fromkeys(a.tool for a in actions if a.tool)),
+        environment=lead.environment,
+        policies=tuple(p.id for p in family.members),
+    )
+
+
+def refused(body: SkillBody, family: Family, cases: Sequence[Case]) -> str:
+    """Why a draft is not borne out by its cases, in a word: `empty`, `tools` (one was used in none) or `actions` (one was taken
+    in too few). Empty when it holds.
+    """
+    if not body.procedure or not any(a.tool for a in body.procedure):
+        return "empty"
+    used = {s.use.tool for c in cases for s in c.done if s.use is not None}
+    if not set(body.tools) <= used:
+        return "tools"
+    for policy in (family.lead, *family.fixes):
+        own = [c for c in cases if c.policy == policy.id]
+        for action in policy.body.procedure:
+            if action.tool and (not own or sum(_taken(action, c, policy.body) for c in own) < HELD * len(own)):
+                return "actions"
+    return ""
+
+
+def _taken(action: Action, case: Case, policy: PolicyBody) -> bool:
+    """Whether a step of a case is this action with some values for its parameters."""
+    return any(_is(action, step, policy) for step in case.done)
+
+
+def _is(action: Action, step: Step, policy: PolicyBody) -> bool:
+    if step.use is None or step.use.tool != action.tool:
+        return False
+    template, given = action.input.strip(), step.use.input.strip()
+    return template == given or match(template, given, wide=wide(policy.parameters)) is not None
+
+
+# -- its parts -------------------------------------------------------------------------------------------------------
+
+
+def _name(lead: PolicyBody) -> str:
+    if lead.form is Form.FIX:
+        return skill_name("fix " + _BRACES.sub(r"\1", lead.error or lead.trigger), _NAME_WORDS)
+    words = _BRACES.sub(r"\1", lead.goal or lead.trigger)
+    if not re.search("[a-z]", words.lower()):  # Chinese, say: the actions have names in letters
+        words = " ".join(f"{a.tool} {' '.join(a.input.split()[:2])}" for a in lead.procedure[:2])
+    return skill_name(words, _NAME_WORDS)
+
+
+def _description(lead: PolicyBody, procedure: Sequence[Action]) -> str:
+    tools = ", ".join(dict.fromkeys(a.tool for a in procedure if a.tool))
+    with_tools = f" ({len(procedure)} {'step' if len(procedure) == 1 else 'steps'}, with {tools})" if tools else ""
+    if lead.form is Form.FIX:
+        what = f"Resolves the error “{one_line(lead.error or lead.trigger)}”{with_tools}."
+    else:
+        what = f"Does what is asked by “{one_line(lead.goal or lead.trigger)}”{with_tools}."
+    when = f" Use it when: {one_line(lead.trigger)}." if lead.trigger else ""
+    return _cut(what + when, DESCRIPTION)
+
+
+def _preconditions(lead: PolicyBody) -> tuple[str, ...]:
+    lines = (
+        one_line(lead.trigger),
+        f"{code(lead.tool)} failed with {code(one_line(lead.error))}" if lead.form is Form.FIX and lead.error else "",
+        f"in the environment {code(lead.environment)}" if lead.environment else "",
+        f"not known to hold: {one_line(lead.boundary)}" if lead.boundary else "",
+    )
+    return tuple(dict.fromkeys(_cut(line, LONGEST) for line in lines if line))[:PRECONDITIONS]
+
+
+def _pitfalls(
+    lead: PolicyBody, fixes: Sequence[PolicyBody], avoids: Sequence[PolicyBody], cases: Sequence[Case]
+) -> tuple[str, ...]:
+    lines = [lead.avoid]
+    for fix in fixes:
+        done = "; then ".join(_inline(a) for a in fix.procedure)
+        lines += [f"When {code(one_line(fix.error or fix.trigger))} comes up: {done}" if done else "", fix.avoid]
+    lines += [avoid.avoid or avoid.trigger for avoid in avoids]
+    known = [one_line(b.error) for b in (lead, *fixes) if b.error]
+    lines += _errors(cases, known)
+    return tuple(dict.fromkeys(_cut(one_line(line), LONGEST) for line in lines if line.strip()))[:PITFALLS]
+
+
+def _errors(cases: Sequence[Case], known: Sequence[str]) -> list[str]:
+    """Errors that came up in several episodes on the way, with what differs from case to case left out."""
+    seen: dict[tuple[str, str], set[str]] = {}
+    for case in cases:
+        for step in case.failed:
+            if step.use is not None and (told := step.use.error or step.use.output):
+                signature = error_signature(told)
+                if signature and not any(match(k, told, whole=False) is not None for k in known):
+                    seen.setdefault((step.use.tool, signature), set()).add(case.episode)
+    often = sorted((k for k, episodes in seen.items() if len(episodes) >= SEEN), key=lambda k: (-len(seen[k]), k))
+    return [f"{code(tool)} may fail with {code(signature)}" for tool, signature in often[:3]]
+
+
+def _examples(cases: Sequence[Case], lead: PolicyBody) -> tuple[str, ...]:
+    """Real cases, the best and of those the oldest: what was asked, and the actions with their values."""
+    lines: list[str] = []
+    for case in sorted(cases, key=lambda c: (-round(c.value, 1), c.episode)):
+        taken = [_inline(Action(use.tool, use.input)) for use in _uses(case, lead)]
+        if taken and case.goal:
+            lines.append(_cut(f"“{one_line(case.goal)}”: {'; then '.join(taken)}", LONGEST))
+    return tuple(dict.fromkeys(lines))[:EXAMPLES]
+
+
+def _uses(case: Case, lead: PolicyBody) -> Iterator[ToolUse]:
+    """The steps of a case that are the actions, in their order."""
+    left = list(case.done)
+    for action in lead.procedure:
+        step = next((s for s in left if _is(action, s, lead)), None)
+        if step is not None and step.use is not None:
+            left.remove(step)
+            yield step.use
+
+
+def _inline(action: Action) -> str:
+    return action_text(Action(action.tool, one_line(action.input)))
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"
+
+
+def _apart(lead: PolicyBody, fix: Learned) -> PolicyBody:
+    """A fix with those parameters renamed that mean something else in the lead."""
+    own = {p.name: p for p in lead.parameters}
+    clash = {p.name: f"{p.name}_2" for p in fix.body.parameters if p.name in own and not _same(p, own[p.name])}
+    if not clash:
+        return fix.body
+
+    def new(text: str) -> str:
+        return _BRACES.sub(lambda m: f"{{{clash.get(m[1], m[1])}}}", text)
+
+    return replace(
+        fix.body,
+        error=new(fix.body.error),
+        trigger=new(fix.body.trigger),
+        avoid=new(fix.body.avoid),
+        procedure=tuple(Action(a.tool, new(a.input)) for a in fix.body.procedure),
+        parameters=tuple(replace(p, name=clash.get(p.name, p.name)) for p in fix.body.parameters),
+    )
+
+
+def _same(one: Parameter, other: Parameter) -> bool:
+    return one.source == other.source and bool(set(one.examples) & set(other.examples))

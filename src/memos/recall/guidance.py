@@ -1,0 +1,182 @@
+"""Guidance: the policies, directives and hints that apply to what an agent is doing, each as one line that says when, what to do,
+and how far it can be trusted. Parameters that the situation tells are filled in.
+
+A line of a fix or a path reads ``- When <trigger>: do `<tool> <input>`; then `<tool> <input>`. (<what is known of it>)
+[p:<id>]``; of an avoid ``- Avoid <what>: ...``; of a directive ``- Wanted: ...``. `text.calls.calls_in` reads the calls back.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from memos.memory.acting import RecalledItem, Tier
+from memos.memory.learned import Action, Form, Hint, Parameter, Policy, PolicyBody, State
+from memos.recall.agent_block import Candidate, mark
+from memos.recall.lore import Entry, Lore
+from memos.recall.pack import escape
+from memos.text import calls
+from memos.text.applies import Applies, Situation, Words, applies, filled, filled_actions, open_parameters
+from memos.text.calls import INPUT, clipped
+
+SAID = 300  # characters of a phrase that are shown
+UNTESTED = 0.7  # share of its rank that a candidate keeps
+POOL = 60  # policies whose trials are looked up
+_ORDER: Mapping[Form, int] = {Form.DIRECTIVE: 0, Form.FIX: 3, Form.PATH: 4, Form.AVOID: 5}
+_HINTS, _FIRST_POLICY = 2.0, 3.0  # where hints stand, and what follows them
+
+
+@dataclass(frozen=True, slots=True)
+class Matched:
+    """A policy that applies, and how."""
+
+    entry: Entry[PolicyBody]
+    how: Applies
+
+    @property
+    def id(self) -> str:
+        """The id of the policy."""
+        return self.entry.id
+
+
+def matching(lore: Lore, now: Situation, asked: Words | None) -> list[Matched]:
+    """The policies of a cube that apply, best first, at most `POOL`. `asked` None: not by likeness of the goal alone."""
+    found = [
+        Matched(entry, how)
+        for entry in lore.policies.values()
+        if (how := applies(entry.body, now, asked=asked, said=entry.words)) is not None
+    ]
+    found.sort(key=lambda m: (-_first(m), m.id))
+    return found[:POOL]
+
+
+def policy_candidate(policy: Policy, how: Applies, cube: str, agent: str = "") -> Candidate:
+    """The line of a policy that applies."""
+    body = policy.body
+    if body.form is Form.DIRECTIVE:
+        text, rank, place = _directive(policy), 2 + body.strength * how.strength, -body.strength
+    else:
+        text, rank, place = _policy_line(policy, how), _rank(policy, how), float(_ORDER[body.form])
+    untested = body.state is not State.ACTIVE
+    item = RecalledItem(Tier.GUIDANCE, policy.id, cube, text, min(1.0, rank), trial=True)
+    return Candidate(item, rank, (place, policy.id), untested=untested and body.form is not Form.DIRECTIVE)
+
+
+def hint_candidate(hint: Hint, text: str, cube: str, memory: str) -> Candidate:
+    """The line of a hint: what failed again and again, and what to do instead. `memory`: what it draws from."""
+    item = RecalledItem(Tier.GUIDANCE, memory, cube, text, 1.0, trial=hint.policy is not None, hint=hint.id)
+    return Candidate(item, 3.0, (_HINTS, f"{hint.id:012d}"))
+
+
+def hint_line(hint: Hint) -> str:
+    """A hint as a line of guidance."""
+    instead = f": do {escape(hint.prefer)}" if hint.prefer else ": do something else"
+    avoid = f"; do not repeat {escape(hint.avoid)}" if hint.avoid else ""
+    return f"- After {hint.failures} failures of {escape(hint.tool)} in a row{instead}{avoid}. [p:hint-{hint.id}]"
+
+
+def known_of(parts: Iterable[str]) -> str:
+    """What is known of something, in brackets; nothing where nothing is."""
+    said = ", ".join(p for p in parts if p)
+    return f" ({said})" if said else ""
+
+
+def trust(passes: int, fails: int, reliability: float, untested: bool) -> str:
+    """How something fared so far. What only changes by being shown is not said: the same memory gives the same words."""
+    tried = f"worked {passes} of {passes + fails} times" if passes + fails else ""
+    sure = f"reliability {reliability:.2f}" if passes + fails else ""
+    return ", ".join(x for x in ("untested" if untested else "", tried, sure) if x)
+
+
+def parameters(open_: Iterable[Parameter]) -> str:
+    """What is to be filled in, with values seen."""
+    said = []
+    for p in open_:
+        seen = ", ".join(escape(clipped(x, 60)) for x in p.examples[:3])
+        about = f"{escape(clipped(p.description, 120))}" if p.description else ""
+        said.append(f"{{{p.name}}}{f' is {about}' if about else ''}{f', for example {seen}' if seen else ''}")
+    return "; ".join(said)
+
+
+def _policy_line(policy: Policy, how: Applies) -> str:
+    body, record = policy.body, policy.record
+    steps = filled_actions(body.procedure, how.values)
+    trigger = escape(clipped(filled(body.trigger or body.error or body.goal, how.values), SAID)).rstrip(".:")
+    said = [_avoid(body, how, trigger, steps) if body.form is Form.AVOID else _do(body, how, trigger, steps)]
+    if body.verification:
+        said.append(f"Check: {_phrase(body.verification, how)}.")
+    if body.avoid and body.form is not Form.AVOID:
+        said.append(f"Avoid: {_phrase(body.avoid, how)}.")
+    if body.boundary:
+        said.append(f"Not seen to hold: {_phrase(body.boundary, how)}.")
+    if asked := parameters(open_parameters(body.parameters, " ".join(said))):
+        said.append(f"Fill in: {asked}.")
+    known = known_of(
+        (
+            _since(policy),
+            f"from {record.support} tasks" if record.support else "",
+            trust(record.passes, record.fails, record.reliability, body.state is not State.ACTIVE),
+            f"seen in {escape(body.environment)}" if body.environment else "",
+        )
+    )
+    return f"- {' '.join(said)}{known} {mark(Tier.GUIDANCE, policy.id)}"
+
+
+def _do(body: PolicyBody, how: Applies, trigger: str, steps: tuple[Action, ...]) -> str:
+    what = escape(calls.procedure(steps)) or _phrase(body.prefer, how)
+    return f"When {_lower(trigger)}: do {what}." if trigger else f"Do {what}."
+
+
+def _avoid(body: PolicyBody, how: Applies, trigger: str, steps: tuple[Action, ...]) -> str:
+    what = _phrase(body.avoid, how) or escape(calls.procedure(steps)) or trigger
+    when = f" when {_lower(trigger)}" if trigger and trigger != what else ""
+    rather = f" Rather: {_phrase(body.prefer, how)}." if body.prefer else ""
+    return f"Avoid {what}{when}.{rather}"
+
+
+def _directive(policy: Policy) -> str:
+    body = policy.body
+    said = escape(clipped(policy.memory.text, 2 * SAID)).rstrip(".")
+    if body.prefer or body.avoid:
+        wanted = (escape(clipped(body.prefer, SAID)).rstrip("."), escape(clipped(body.avoid, SAID)).rstrip("."))
+        said = "; ".join(
+            f"{word}{what}"
+            for word, what in zip(("", "not: " if wanted[0] else "never: "), wanted, strict=True)
+            if what
+        )
+        if body.trigger:
+            said = f"{said}, {escape(clipped(body.trigger, SAID)).rstrip('.')}"
+    scope = "" if body.scope == "all" else f"for {escape(body.scope.replace(':', ' ', 1))}"
+    known = known_of(
+        (_since(policy), scope, f"strength {body.strength:.2f}", "" if body.author != "user" else "said by the user")
+    )
+    return f"- Wanted: {said}.{known} {mark(Tier.GUIDANCE, policy.id)}"
+
+
+def _phrase(text: str, how: Applies) -> str:
+    return escape(clipped(filled(text, how.values), INPUT)).rstrip(".")
+
+
+def _lower(text: str) -> str:
+    """A trigger after "When": without its own "when", and not as the beginning of a sentence."""
+    text = re.sub(r"^(?:when|if)\s+", "", text, flags=re.IGNORECASE)
+    return text[:1].lower() + text[1:] if text[1:2].islower() or text[1:2] == " " else text
+
+
+def _since(policy: Policy) -> str:
+    when = policy.memory.happened_at
+    return f"since {when:%Y-%m-%d}" if when is not None else ""
+
+
+def _rank(policy: Policy, how: Applies) -> float:
+    rank = how.strength * (0.5 + 0.5 * policy.record.reliability)
+    return rank if policy.body.state is State.ACTIVE else rank * UNTESTED
+
+
+def _first(found: Matched) -> float:
+    """The rank without trials: what decides whose trials are looked up."""
+    body = found.entry.body
+    if body.form is Form.DIRECTIVE:
+        return 2 + body.strength * found.how.strength
+    return found.how.strength * (1.0 if body.state is State.ACTIVE else UNTESTED)

@@ -1,0 +1,111 @@
+"""Skills as an agent is shown them: which ones fit what it is doing, one line each, or the named one whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from memos.memory.acting import RecalledItem, Tier
+from memos.memory.learned import Skill, SkillBody, State
+from memos.recall.agent_block import Candidate, lines, mark
+from memos.recall.guidance import UNTESTED, Matched, known_of, parameters, trust
+from memos.recall.lore import Entry, Lore
+from memos.recall.pack import escape
+from memos.text import calls
+from memos.text.applies import ALIKE, LEAST_ALIKE, Applies, Words, alike, filled, filled_actions, open_parameters
+from memos.text.calls import clipped
+
+DESCRIPTION, PHRASE, GUIDE = 400, 240, 20_000  # characters that are shown
+POOL = 12  # skills whose trials are looked up
+NAMED = 1.0  # how well a skill fits that is called by its name
+
+
+@dataclass(frozen=True, slots=True)
+class Fitting:
+    """A skill that fits, and how: by its name, by a policy it is made of, or by its words."""
+
+    entry: Entry[SkillBody]
+    how: Applies
+
+
+def fitting(lore: Lore, policies: Iterable[Matched], asked: Words) -> list[Fitting]:
+    """The skills of a cube that fit, best first."""
+    by_policy = {m.id: m.how for m in policies if m.how.by in ("goal", "error", "input", "alike")}
+    found = []
+    for entry in lore.skills.values():
+        hows = [by_policy[p] for p in entry.body.policies if p in by_policy]
+        likeness = alike(asked, entry.words)
+        if likeness >= LEAST_ALIKE:
+            hows.append(Applies(ALIKE * likeness, "alike"))
+        if hows:
+            best = max(hows, key=lambda h: h.strength)
+            values = {k: v for h in hows for k, v in h.values.items()}
+            found.append(Fitting(entry, Applies(best.strength, best.by, values)))
+    found.sort(key=lambda f: (-f.how.strength, f.entry.id))
+    return found[:POOL]
+
+
+def named(lore: Lore, name: str) -> Entry[SkillBody] | None:
+    """The skill of this name or id."""
+    wanted = name.strip().casefold()
+    found = [e for e in lore.skills.values() if wanted in (e.body.name.casefold(), e.id)]
+    return min(found, key=lambda e: e.id, default=None)
+
+
+def skill_candidate(skill: Skill, how: Applies, cube: str, *, whole: bool = False) -> Candidate:
+    """A skill as one line, with a shorter one that says where the rest is; or `whole`, over several lines."""
+    body, record = skill.body, skill.record
+    untested = body.state is not State.ACTIVE
+    known = known_of(
+        (
+            f"from {record.support} tasks" if record.support else "",
+            trust(record.passes, record.fails, record.reliability, untested),
+            f"seen in {escape(body.environment)}" if body.environment else "",
+        )
+    )
+    tail = f"{known} {mark(Tier.SKILL, skill.id)}"
+    head = f"- {escape(body.name)}: {escape(clipped(filled(body.description, how.values), DESCRIPTION)).rstrip('.')}."
+    text = f"{head}{tail}\n{_whole(body, how.values)}" if whole else f"{head} {_steps(body, how.values)}{tail}"
+    short = f"{head} Get the whole by its name.{tail}"
+    rank = how.strength * (0.5 + 0.5 * record.reliability) * (UNTESTED if untested else 1.0)
+    item = RecalledItem(Tier.SKILL, skill.id, cube, text.rstrip(), min(1.0, rank), trial=True)
+    return Candidate(item, rank, (0.0, skill.id), short=short, untested=untested)
+
+
+def _steps(body: SkillBody, values: Mapping[str, str]) -> str:
+    if body.guide and not body.procedure:
+        return "Get the whole by its name."
+    done = escape(calls.procedure(filled_actions(body.procedure, values)))
+    said = [f"Do {done}."]
+    if body.preconditions:
+        said.append(f"Needs: {_phrases(body.preconditions, values)}.")
+    if body.pitfalls:
+        said.append(f"Avoid: {_phrases(body.pitfalls, values)}.")
+    if body.verification:
+        said.append(f"Check: {_phrases((body.verification,), values)}.")
+    if asked := parameters(open_parameters(body.parameters, " ".join(said))):
+        said.append(f"Fill in: {asked}.")
+    return " ".join(said)
+
+
+def _whole(body: SkillBody, values: Mapping[str, str]) -> str:
+    if body.guide:
+        return lines(clipped(filled(body.guide, values), GUIDE))
+    steps = [f"  {i}. {escape(calls.call(a))}" for i, a in enumerate(filled_actions(body.procedure, values), 1)]
+    parts: list[tuple[str, Iterable[str]]] = [
+        ("Needs", body.preconditions),
+        ("Pitfalls", body.pitfalls),
+        ("Check", (body.verification,) if body.verification else ()),
+        ("Examples", body.examples[:3]),
+    ]
+    out = ["  Steps:", *steps] if steps else []
+    for title, phrases in parts:
+        said = [f"  - {escape(clipped(filled(p, values), PHRASE))}" for p in phrases if p.strip()]
+        out += [f"  {title}:", *said] if said else []
+    if asked := parameters(open_parameters(body.parameters, "\n".join(out))):
+        out.append(f"  Fill in: {asked}.")
+    return "\n".join(out)
+
+
+def _phrases(phrases: Iterable[str], values: Mapping[str, str]) -> str:
+    return "; ".join(escape(clipped(filled(p, values), PHRASE)).rstrip(".") for p in phrases)

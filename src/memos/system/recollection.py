@@ -1,0 +1,312 @@
+"""One recall of an agent: what is asked, the cubes it is asked of, and the work of gathering what every tier has to say.
+
+The plan (`recall.tiers`) says which tiers are asked; what fails gives a reason, and the rest is answered (laws 2 and 7). All of a
+cube that is not a search is read on one state of its file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import apsw
+
+from memos.errors import InvalidInput, MemosError
+from memos.evolution import repair, shown
+from memos.memory.acting import Recalled, Tier, Trigger
+from memos.memory.episode import Episode
+from memos.memory.hit import Hit, SearchStatus
+from memos.memory.learned import Form, Hint
+from memos.memory.model import Kind
+from memos.memory.time import load_zone
+from memos.recall.agent_block import Block, Candidate, distinct, make_block
+from memos.recall.ask import Ask
+from memos.recall.guidance import Matched, hint_candidate, hint_line, matching, policy_candidate
+from memos.recall.lore import Lore
+from memos.recall.notes import episode_candidate, fact_candidates, step_candidate, world_candidates
+from memos.recall.skill_lines import NAMED, fitting, named, skill_candidate
+from memos.recall.tiers import Plan
+from memos.settings import Settings
+from memos.storage.ports import Change, CubeInfo
+from memos.storage.sqlite import lived
+from memos.storage.sqlite.cube import SqliteCube
+from memos.system.parts import Parts
+from memos.text.applies import Applies, Situation, words_of
+from memos.text.signature import context_key
+
+CATCH_UP = 0.02  # seconds that reading what came in just now may take before it is recalled
+LEAST_FACT = 0.35  # score below which what was said is not shown as a fact
+LEAST_EPISODE = 0.35  # score below which a past task is not shown
+EPISODES = 8  # past tasks that are looked at
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What an agent asks, checked."""
+
+    query: str
+    trigger: Trigger
+    session: str
+    agent: str
+    environment: str
+    tool: str
+    error: str
+    user: str
+    max_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Going:
+    """The task that is going on in the session: its episode, its last step, and hints that were not delivered."""
+
+    episode: Episode | None = None
+    last: int = 0
+    hints: tuple[Hint, ...] = ()
+
+
+@dataclass(slots=True)
+class _Source:
+    info: CubeInfo
+    store: SqliteCube
+    lore: Lore = field(default_factory=Lore)
+
+
+class Recollection:
+    """The work of one recall."""
+
+    def __init__(self, parts: Parts, settings: Settings, asked: Asked, plan: Plan) -> None:
+        self._parts, self._asked, self._plan = parts, asked, plan
+        self._zone_name, self._zone = settings.timezone, load_zone(settings.timezone)
+        self._sources: list[_Source] = []
+        self._reasons: list[str] = []
+        self._missing = False
+        self._going = Going()
+        self._candidates: list[Candidate] = []
+
+    def own(self, info: CubeInfo, store: SqliteCube) -> None:
+        """The cube of the session, first of all."""
+        self._sources.insert(0, _Source(info, store))
+
+    def further(self, info: CubeInfo, store: SqliteCube) -> None:
+        """One more cube, whose memories are used too."""
+        self._sources.append(_Source(info, store))
+
+    def miss(self, reason: str) -> None:
+        """Something that should have been asked could not be."""
+        self._missing = True
+        self._reasons.append(reason)
+
+    async def done(self) -> Recalled:
+        """What the agent should know. Trials and delivered hints are noted in one change, where there are any."""
+        own = self._sources[0].store
+        try:
+            self._going = await own.read_lived(self._look)
+        except MemosError as e:
+            self.miss(f"the task of the session could not be read: {e}")
+        for source in self._sources:
+            await self._learned(source)
+        if any(self._plan.part(t) for t in (Tier.FACT, Tier.EXPERIENCE)):
+            await self._remembered()
+        block = make_block(distinct(self._candidates), self._plan, self._asked.max_tokens)
+        if self._candidates and not block.items:
+            self._reasons.append(f"nothing fits into max_tokens={self._asked.max_tokens}")
+        await self._note(block)
+        return self._answer(block)
+
+    # -- the session ---------------------------------------------------------------------------------------------
+
+    def _look(self, db: apsw.Connection) -> Going:
+        """The open episode of the session, whoever of its agents it belongs to first, and its waiting hints."""
+        episode = lived.last_episode(db, self._asked.session, agent=self._asked.agent)
+        if episode is None or not episode.is_open:
+            episode = None
+        again = self._asked.trigger is Trigger.REPAIR
+        hints = repair.waiting(db, self._asked.session, again=again) if self._plan.part(Tier.GUIDANCE) else []
+        return Going(episode, lived.last_step(db, episode.id) if episode is not None else 0, tuple(hints))
+
+    def _situation(self) -> Situation:
+        asked, going = self._asked, self._going.episode
+        calls = asked.trigger in (Trigger.TOOL, Trigger.REPAIR)
+        return Situation(
+            goal=going.goal if calls and going is not None else asked.query,
+            tool=asked.tool,
+            input=asked.query if calls else "",
+            error=asked.error,
+            environment=asked.environment or (going.environment if going is not None else ""),
+            agent=asked.agent,
+        )
+
+    # -- what was learned ----------------------------------------------------------------------------------------
+
+    async def _learned(self, source: _Source) -> None:
+        wanted = [t for t in (Tier.SKILL, Tier.GUIDANCE, Tier.WORLD) if self._plan.part(t)]
+        if not wanted:
+            return
+        try:
+            source.lore = await self._parts.lores.of(source.store)
+            self._candidates += await source.store.read_lived(partial(self._from_lore, source))
+        except MemosError as e:
+            self.miss(f"what was learned in cube {source.info.name!r} could not be read: {e}")
+
+    def _from_lore(self, source: _Source, db: apsw.Connection) -> list[Candidate]:
+        now, name, lore = self._situation(), source.info.name, source.lore
+        asked = words_of(f"{now.goal} {now.input} {now.error}" if now.tool else now.goal)
+        found = [
+            m for m in matching(lore, now, words_of(now.goal) if self._plan.similar else None) if self._may_tell(m)
+        ]
+        out: list[Candidate] = []
+        covered: set[str] = set()
+        if self._plan.part(Tier.SKILL):
+            skills = self._skills(db, source, found, now)
+            out += [c for c, _ in skills]
+            covered = {p for c, policies in skills if not c.untested for p in policies}
+        if self._plan.part(Tier.GUIDANCE):
+            told = {h.policy for h in self._going.hints} if source is self._sources[0] else set()
+            if source is self._sources[0]:
+                out += [hint_candidate(h, hint_line(h), name, h.policy or "") for h in self._going.hints]
+            shown_ = [m for m in found if m.id not in covered and m.id not in told]
+            policies = shown.policies_of(db, [m.entry.memory for m in shown_])
+            out += [policy_candidate(p, m.how, name) for p, m in zip(policies, shown_, strict=True)]
+        if self._plan.part(Tier.WORLD):
+            out += world_candidates(lore.world.values(), now, asked, name)
+        return out
+
+    def _may_tell(self, found: Matched) -> bool:
+        """A directive is its owner's: nobody is told what somebody else wants."""
+        memory = found.entry.memory
+        return found.entry.body.form is not Form.DIRECTIVE or memory.owner in (None, self._asked.user)
+
+    def _skills(
+        self, db: apsw.Connection, source: _Source, policies: Sequence[Matched], now: Situation
+    ) -> list[tuple[Candidate, tuple[str, ...]]]:
+        if self._asked.trigger is Trigger.SKILL:
+            entry = named(source.lore, self._asked.query)
+            if entry is None:
+                return []
+            skill = shown.skills_of(db, [entry.memory])[0]
+            values = {k: v for m in policies if m.id in entry.body.policies for k, v in m.how.values.items()}
+            how = Applies(NAMED, "name", values)
+            return [(skill_candidate(skill, how, source.info.name, whole=True), entry.body.policies)]
+        fits = fitting(source.lore, policies, words_of(now.goal))
+        skills = shown.skills_of(db, [f.entry.memory for f in fits])
+        return [
+            (skill_candidate(skill, fit.how, source.info.name), fit.entry.body.policies)
+            for skill, fit in zip(skills, fits, strict=True)
+        ]
+
+    # -- what was lived and told ---------------------------------------------------------------------------------
+
+    async def _remembered(self) -> None:
+        """Facts and past tasks: one search of all cubes, and the episodes that its hits are steps of."""
+        try:
+            hits = await self._search()
+        except InvalidInput:
+            raise
+        except MemosError as e:
+            self.miss(f"memories could not be searched: {e}")
+            return
+        for source in self._sources:
+            mine = [h for h in hits if h.cube == source.info.name]
+            try:
+                self._candidates += await source.store.read_lived(partial(self._from_hits, source, mine))
+            except MemosError as e:
+                self.miss(f"past tasks of cube {source.info.name!r} could not be read: {e}")
+
+    async def _search(self) -> Sequence[Hit]:
+        asked, parts = self._asked, self._parts
+        query = " ".join(x for x in (asked.query, asked.error) if x)
+        ask = Ask(query=query, limit=self._plan.pool, zone=self._zone_name, user=asked.user, rerank=False)
+        stores, embedders = {}, {}
+        for source in self._sources:
+            try:
+                await parts.background.catch_up(source.store, CATCH_UP)
+                if (embedder := await parts.vectors.embedder_of(source.store)) is not None:
+                    embedders[source.info.name] = embedder
+                stores[source.info.name] = source.store
+            except MemosError as e:
+                self.miss(f"cube {source.info.name!r} could not be searched: {e}")
+        if not stores:
+            return ()
+        with parts.vectors.attending():
+            result = await parts.recall.search(ask, stores, embedders=embedders)
+        if result.status in (SearchStatus.PARTIAL, SearchStatus.FAILED):
+            self._missing = True
+        self._reasons += [r for r in result.reasons if not r.startswith("searched by words only")]
+        return result.hits
+
+    def _from_hits(self, source: _Source, hits: Sequence[Hit], db: apsw.Connection) -> list[Candidate]:
+        current = self._going.episode.id if self._going.episode is not None else None
+        of_step = lived.episodes_of(db, [h.id for h in hits])
+        going = frozenset(id for id, e in of_step.items() if e == current)
+        out: list[Candidate] = []
+        if self._plan.part(Tier.FACT):
+            told = [h for h in hits if h.id not in going and h.memory.kind not in (Kind.SKILL, Kind.TOOL_CALL)]
+            out += fact_candidates(told, frozenset(of_step), LEAST_FACT, self._zone)
+        if self._plan.part(Tier.EXPERIENCE):
+            best: dict[str, float] = {}
+            for hit in hits:
+                episode = of_step.get(hit.id)
+                if episode is not None and episode != current and hit.score >= LEAST_EPISODE:
+                    best[episode] = max(best.get(episode, 0.0), hit.score)
+            out += self._episodes(db, source, best)
+            if self._plan.failures and self._asked.tool:
+                out += self._tried(db, source, current)
+        return out
+
+    def _episodes(self, db: apsw.Connection, source: _Source, best: dict[str, float]) -> list[Candidate]:
+        out = []
+        for id in sorted(best, key=lambda i: (-best[i], i))[:EPISODES]:
+            episode = lived.episode(db, id)
+            if episode is None or episode.is_open:
+                continue
+            made = episode_candidate(episode, lived.steps(db, id), best[id], source.info.name, self._zone)
+            if made is not None:
+                out.append(made)
+        return out
+
+    def _tried(self, db: apsw.Connection, source: _Source, current: str | None) -> list[Candidate]:
+        """What came of the very same call before: worked or failed, the newest of each."""
+        key = context_key(self._asked.tool, self._asked.query)
+        out = []
+        for ok in (True, False):
+            for episode, step in lived.steps_in_context(db, self._asked.tool, key, ok=ok, but=current, limit=1):
+                made = step_candidate(step, episode, 0.6 if ok else 0.5, source.info.name, self._zone)
+                if made is not None:
+                    out.append(made)
+        return out
+
+    # -- the end -------------------------------------------------------------------------------------------------
+
+    async def _note(self, block: Block) -> None:
+        """Trials of what was handed out, and that hints were delivered: one small change."""
+        own, going = self._sources[0], self._going
+        hints = [i.hint for i in block.items if i.hint is not None]
+        trials = [i for i in block.items if i.trial and i.memory] if going.episode is not None else []
+        episode = going.episode.id if going.episode is not None else ""
+        if own.store.read_only or not (hints or trials):
+            return
+
+        def note(tx: Any) -> None:
+            for item in trials:
+                home = "" if item.cube == own.info.name else item.cube
+                lived.hand_out(tx, item.memory, episode, tx.now, after=going.last, home=home)
+            for hint in hints:
+                repair.delivered(tx, hint)
+
+        try:
+            await own.store.write(note, Change(actor=self._asked.user, cause="recall"))
+        except MemosError as e:
+            self.miss(f"that this was handed out could not be noted: {e}")
+
+    def _answer(self, block: Block) -> Recalled:
+        status = SearchStatus.FOUND if block.items else SearchStatus.NOTHING
+        return Recalled(
+            trigger=self._asked.trigger,
+            context=block.text,
+            items=block.items,
+            tokens=-(-len(block.text) // 4),
+            status=SearchStatus.PARTIAL if self._missing else status,
+            reasons=tuple(self._reasons),
+        )

@@ -1,0 +1,408 @@
+"""What several texts have in common, as patterns: what differs between them becomes `{parameters}`, one wherever the same value stands.
+
+Pure. A pattern is read and matched without regular expressions made from data, within a bounded number of steps, so that no text
+can make it slow. In a pattern a text's own `{word}` is written `{=word}`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from memos.memory.learned import Parameter
+from memos.text.align import Slot, align
+
+ROLES = ("goal", "error", "input")  # where a parameter's value can be read off; from anywhere else it is `unknown`
+EXAMPLES = 6  # of a parameter
+LONGEST = 2_000  # characters of a text that are generalised
+_VALUE = 400  # characters of a parameter's value
+_STEPS = 20_000  # of one match
+_PARAMETER = re.compile(r"\{([a-z][a-z0-9_]{0,39})\}")
+_ESCAPED = re.compile(r"\{=(=*[a-z][a-z0-9_]{0,39})\}")
+_LITERAL = re.compile(r"\{(=*[a-z][a-z0-9_]{0,39})\}")
+_WORD = re.compile(r"[^\W\d_]{2,}|[一-鿿]")
+_SPACE = re.compile(r"\s")
+_CLOSING = ".,;:!?)]}'\"。，；：！？）】」"
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """Patterns that belong together (one for each of the aligned texts) and the parameters in them. An empty pattern stands for a
+    text that had nothing in common: it matches anything and is filled as nothing.
+    """
+
+    patterns: tuple[str, ...]
+    parameters: tuple[Parameter, ...] = ()
+    roles: tuple[str, ...] = ()
+
+    def match(self, texts: str | Sequence[str | None], *, whole: bool = True) -> dict[str, str] | None:
+        """The values under which the texts are as the patterns say; None when they are not. A text that is None is left out."""
+        given = (texts,) if isinstance(texts, str) else texts
+        values: dict[str, str] = {}
+        for pattern, text in zip(self.patterns, given, strict=False):
+            if text is None or not pattern:
+                continue
+            found = match(pattern, text, wide=wide(self.parameters), whole=whole, values=values)
+            if found is None:
+                return None
+            values = found
+        return values
+
+    def fill(self, values: Mapping[str, str]) -> tuple[str, ...]:
+        """The texts with these values; a parameter without one stays as `{name}`."""
+        return tuple(fill(pattern, values) for pattern in self.patterns)
+
+
+def wide(parameters: Collection[Parameter]) -> frozenset[str]:
+    """The parameters whose values may hold spaces: one of their examples does."""
+    return frozenset(p.name for p in parameters if any(_SPACE.search(e) for e in p.examples))
+
+
+def names(pattern: str) -> tuple[str, ...]:
+    """The parameters of a pattern, in order, each once."""
+    return tuple(dict.fromkeys(_PARAMETER.findall(pattern)))
+
+
+def escape(text: str) -> str:
+    """A text as a pattern that matches only it."""
+    return _LITERAL.sub(r"{=\1}", text)
+
+
+def fill(pattern: str, values: Mapping[str, str]) -> str:
+    """The text of a pattern with these values; a parameter without one stays as `{name}`."""
+    pieces = _pieces(pattern)
+    return "".join(values.get(p.name, f"{{{p.name}}}") if isinstance(p, _Name) else p for p in pieces)
+
+
+def match_any(
+    patterns: str,
+    text: str,
+    *,
+    wide: Collection[str] = (),
+    whole: bool = True,
+    values: Mapping[str, str] | None = None,
+) -> dict[str, str] | None:
+    """As `match`, with the first of several patterns (one a line) that the text is like."""
+    for pattern in patterns.splitlines():
+        found = match(pattern, text, wide=wide, whole=whole, values=values) if pattern else None
+        if found is not None:
+            return found
+    return None
+
+
+def match(
+    pattern: str,
+    text: str,
+    *,
+    wide: Collection[str] = (),
+    whole: bool = True,
+    values: Mapping[str, str] | None = None,
+) -> dict[str, str] | None:
+    """The values under which a text is as a pattern says, with those known before; None when it is not. Upper and lower case are
+    alike. A value is not empty and holds no spaces, but where its name is among `wide`. Not `whole`: the pattern may stand
+    anywhere in the text, between words.
+    """
+    if len(text) > 10 * LONGEST:
+        return None
+    search = _Search(_pieces(pattern), text, frozenset(wide), whole)
+    return search.run(dict(values or {}))
+
+
+# -- reading a pattern ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Name:
+    name: str
+
+
+@lru_cache(maxsize=2_048)
+def _pieces(pattern: str) -> tuple[str | _Name, ...]:
+    out: list[str | _Name] = []
+    at = 0
+    for found in _PARAMETER.finditer(pattern):
+        if found.start() > at:
+            out.append(_ESCAPED.sub(r"{\1}", pattern[at : found.start()]))
+        out.append(_Name(found[1]))
+        at = found.end()
+    if at < len(pattern):
+        out.append(_ESCAPED.sub(r"{\1}", pattern[at:]))
+    return tuple(out)
+
+
+def _lower(text: str) -> str:
+    low = text.lower()
+    return low if len(low) == len(text) else text
+
+
+class _Search:
+    """One match: tries the nearest end of each value first and goes back at most `_STEPS` times."""
+
+    def __init__(self, pieces: tuple[str | _Name, ...], text: str, wide: frozenset[str], whole: bool) -> None:
+        self._pieces, self._text, self._low = pieces, text, _lower(text)
+        self._wide, self._whole = wide, whole
+        self._left = _STEPS
+
+    def run(self, values: dict[str, str]) -> dict[str, str] | None:
+        if not self._pieces:
+            return values if not self._text or not self._whole else None
+        for start in (0,) if self._whole else self._starts():
+            found = self._at(0, start, values)
+            if found is not None or self._left <= 0:
+                return found
+        return None
+
+    def _starts(self) -> list[int]:
+        text = self._text
+        return [i for i in range(len(text)) if i == 0 or not (_wordy(text[i - 1]) and _wordy(text[i]))]
+
+    def _at(self, i: int, pos: int, values: dict[str, str]) -> dict[str, str] | None:
+        self._left -= 1
+        if self._left <= 0:
+            return None
+        if i == len(self._pieces):
+            return values if self._ends(pos) else None
+        piece = self._pieces[i]
+        known = piece if isinstance(piece, str) else values.get(piece.name)
+        if known is not None:
+            return self._at(i + 1, pos + len(known), values) if self._stands(known, pos) else None
+        assert isinstance(piece, _Name)
+        for end in self._endings(i, pos, piece.name, values):
+            found = self._at(i + 1, end, {**values, piece.name: self._text[pos:end]})
+            if found is not None or self._left <= 0:
+                return found
+        return None
+
+    def _stands(self, known: str, pos: int) -> bool:
+        return self._low.startswith(_lower(known), pos)
+
+    def _ends(self, pos: int) -> bool:
+        text = self._text
+        if self._whole or pos >= len(text):
+            return pos == len(text)
+        return not (_wordy(text[pos - 1]) and _wordy(text[pos]))
+
+    def _endings(self, i: int, pos: int, name: str, values: Mapping[str, str]) -> list[int]:
+        limit = self._reach(pos, name)
+        if i + 1 == len(self._pieces):
+            if self._whole:
+                return [limit] if limit == len(self._text) and limit > pos else []
+            while limit > pos + 1 and self._text[limit - 1] in _CLOSING:
+                limit -= 1
+            return [limit] if limit > pos else []
+        after = self._pieces[i + 1]
+        known = after if isinstance(after, str) else values.get(after.name, "")
+        if not known:
+            return list(range(pos + 1, limit + 1))
+        out, at, known = [], pos + 1, _lower(known)
+        while (at := self._low.find(known, at, limit + len(known))) >= 0 and at <= limit:
+            out.append(at)
+            at += 1
+        return out
+
+    def _reach(self, pos: int, name: str) -> int:
+        limit = min(len(self._text), pos + _VALUE)
+        if name in self._wide:
+            line = self._text.find("\n", pos, limit)
+            return limit if line < 0 else line
+        space = _SPACE.search(self._text, pos, limit)
+        return limit if space is None else space.start()
+
+
+def _wordy(char: str) -> bool:
+    return char.isalnum() and not "一" <= char <= "鿿"
+
+
+# -- making one ----------------------------------------------------------------------------------------------------
+
+
+def generalise(
+    cases: Sequence[Sequence[str]],
+    roles: Sequence[str] = (),
+    *,
+    optional: Collection[int] = (),
+    beside: Sequence[Sequence[str]] = (),
+) -> Template | None:
+    """What two or more cases have in common, each a tuple of texts in the same order. `roles`: what each text is (goal, error,
+    input, or anything else); `optional`: texts (by place) that may have nothing in common, their pattern is then empty; `beside`:
+    of each case, texts that become no patterns but where values may come from. None when the cases are of different shapes, or
+    when nothing would be left that says something.
+    """
+    width = len(cases[0]) if cases else 0
+    if not width or any(len(c) != width for c in cases) or any(len(t) > LONGEST for c in cases for t in c):
+        return None
+    roles = tuple(roles) or ("unknown",) * width
+    parts: list[list[str | Slot]] = []
+    for place in range(width):
+        texts = [case[place] for case in cases]
+        aligned = align(texts)
+        if aligned is None or (place in optional and not _says(aligned, texts)):
+            if place not in optional:
+                return None
+            aligned = []
+        parts.append(aligned)
+    patterns, parameters = _named(parts, roles, beside)
+    template = Template(patterns, parameters, tuple(roles))
+    return template if _solid(parts, patterns) and _returns(template, cases) else None
+
+
+def _says(aligned: Sequence[str | Slot], texts: Sequence[str]) -> bool:
+    """Whether what stays is at least two fifths of the words."""
+    own = sum(len(w) for piece in aligned if isinstance(piece, str) for w in _WORD.findall(piece))
+    shortest = min(sum(len(w) for w in _WORD.findall(text)) for text in texts)
+    return own >= 2 and own >= 0.4 * shortest
+
+
+def _solid(parts: Sequence[Sequence[str | Slot]], patterns: Sequence[str]) -> bool:
+    """Whether something is said: a pattern without a word of its own is one only where its parameters stand in another that has
+    some.
+    """
+    worded = [any(isinstance(p, str) and _WORD.search(p) for p in part) for part in parts]
+    known = {n for pattern, has in zip(patterns, worded, strict=True) if has for n in names(pattern)}
+    bare = [pattern for pattern, has in zip(patterns, worded, strict=True) if not has and pattern]
+    return any(worded) and all(set(names(pattern)) <= known for pattern in bare)
+
+
+def _returns(template: Template, cases: Sequence[Sequence[str]]) -> bool:
+    """Whether each case is matched, and is what its values fill."""
+    for case in cases:
+        values = template.match(case)
+        if values is None or any(
+            p and fill(p, values).lower() != t.lower() for p, t in zip(template.patterns, case, strict=True)
+        ):
+            return False
+    return True
+
+
+def _named(
+    parts: Sequence[Sequence[str | Slot]], roles: Sequence[str], beside: Sequence[Sequence[str]]
+) -> tuple[tuple[str, ...], tuple[Parameter, ...]]:
+    slots = [(place, piece) for place, part in enumerate(parts) for piece in part if isinstance(piece, Slot)]
+    told = _bases([slot.values for _, slot in slots], [_pieces_of(texts) for texts in beside])
+    source: dict[tuple[str, ...], str] = {}
+    hints: dict[tuple[str, ...], list[str]] = {}
+    order: list[tuple[str, ...]] = []
+    for place, slot in slots:
+        base = told[slot.values].base
+        if base not in source:
+            order.append(base)
+            source[base] = "unknown"
+        role = roles[place]
+        if role in ROLES and (source[base] not in ROLES or ROLES.index(role) < ROLES.index(source[base])):
+            source[base] = role
+        hints.setdefault(base, []).append(slot.hint)
+    called = _called(order, hints)
+    patterns = tuple("".join(_written(piece, told, called) for piece in part) for part in parts)
+    parameters = tuple(Parameter(called[b], source[b], tuple(dict.fromkeys(b))[:EXAMPLES]) for b in order)
+    return patterns, parameters
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """A value as a parameter with something before and after it."""
+
+    base: tuple[str, ...]
+    before: str = ""
+    after: str = ""
+
+
+def _bases(values: Sequence[tuple[str, ...]], beside: Sequence[Collection[str]]) -> dict[tuple[str, ...], _Told]:
+    """The fewest parameters that tell all values: a value that is another with the same around it in every case needs none."""
+    out: dict[tuple[str, ...], _Told] = {}
+    bases: list[tuple[str, ...]] = []
+    for value in sorted(dict.fromkeys(values), key=lambda v: sum(map(len, v))):
+        told = next((t for base in reversed(bases) if (t := _within(base, value)) is not None), None)
+        if told is None:
+            told = (_out_of(value, beside) if beside else None) or _Told(value)
+            bases.append(told.base)
+        out[value] = told
+    return out
+
+
+def _within(base: tuple[str, ...], value: tuple[str, ...]) -> _Told | None:
+    around = None
+    for inner, whole in zip(base, value, strict=True):
+        at = whole.find(inner)
+        if at < 0:
+            return None
+        here = (whole[:at], whole[at + len(inner) :])
+        if around is not None and here != around:
+            return None
+        around = here
+    assert around is not None
+    before, after = around
+    shortest = min(map(len, base))
+    joined = (before and before[-1].isalpha() and base[0][0].isalpha()) or (
+        after and after[0].isalpha() and base[0][-1].isalpha()
+    )
+    return None if joined and shortest < 3 else _Told(base, before, after)
+
+
+_PIECE = re.compile(r"(?:(?![一-鿿])[^\s\"'`(){}\[\],;，。；：！？（）「」“”])+")
+
+
+def _pieces_of(texts: Sequence[str]) -> frozenset[str]:
+    """Everything in some texts that may be a value: words, and what they are put together of."""
+    out: set[str] = set()
+    for text in texts:
+        for run in _PIECE.findall(text):
+            bare = run.strip(_CLOSING)
+            out.add(bare)
+            parts = re.split(r"([-_./:=@])", bare)
+            out.update(
+                "".join(parts[i:j])
+                for i in range(0, len(parts), 2)
+                for j in range(i + 1, min(i + 8, len(parts) + 1), 2)
+            )
+    out.discard("")
+    return frozenset(out)
+
+
+def _out_of(value: tuple[str, ...], beside: Sequence[Collection[str]]) -> _Told | None:
+    """A value as what stands beside it in every case, with the same around it; the longest such."""
+    for piece in sorted((p for p in beside[0] if p in value[0]), key=lambda p: (-len(p), p)):
+        if len(piece) < 3 and piece != value[0] and not piece.isdigit():
+            break
+        at = value[0].find(piece)
+        before, after = value[0][:at], value[0][at + len(piece) :]
+        inner = tuple(v[len(before) : len(v) - len(after)] for v in value)
+        same = all(v.startswith(before) and v.endswith(after) for v in value)
+        if same and all(i and i in known for i, known in zip(inner, beside, strict=True)):
+            return _Told(inner, before, after)
+    return None
+
+
+_NOT_NAMES = frozenset(("value", "true", "false", "null", "none", "string", "text", "input", "data", "the", "error"))
+
+
+def _called(
+    order: Sequence[tuple[str, ...]], hints: Mapping[tuple[str, ...], Sequence[str]]
+) -> dict[tuple[str, ...], str]:
+    out: dict[tuple[str, ...], str] = {}
+    used: set[str] = set()
+    for base in order:
+        wanted = next((h for h in hints[base] if h and h not in _NOT_NAMES), None) or _shape(base)
+        name, n = (wanted, 1) if wanted != "value" else ("value1", 1)
+        while name in used:
+            n += 1
+            name = f"{wanted}{n}"
+        used.add(name)
+        out[base] = name
+    return out
+
+
+def _shape(values: tuple[str, ...]) -> str:
+    if all(v.isdigit() for v in values):
+        return "number"
+    if all(re.fullmatch(r"v?\d+(?:\.\d+)+", v) for v in values):
+        return "version"
+    return "path" if all("/" in v and " " not in v for v in values) else "value"
+
+
+def _written(piece: str | Slot, told: Mapping[tuple[str, ...], _Told], called: Mapping[tuple[str, ...], str]) -> str:
+    if isinstance(piece, str):
+        return escape(piece)
+    it = told[piece.values]
+    return f"{escape(it.before)}{{{called[it.base]}}}{escape(it.after)}"

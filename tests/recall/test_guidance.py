@@ -1,0 +1,237 @@
+"""Which policies apply to what an agent does, and with which values: by error, goal, input and scope; what is new gets nothing."""
+
+from __future__ import annotations
+
+import pytest
+
+from memos.memory.ids import new_id
+from memos.memory.learned import Action, Form, Parameter, PolicyBody, SkillBody, State
+from memos.memory.model import Kind, Memory
+from memos.recall.guidance import matching
+from memos.recall.lore import Entry, Lore
+from memos.recall.skill_lines import fitting, named
+from memos.text.applies import Applies, Situation, alike, applies, open_parameters, words_of
+
+LIB = Parameter("lib", "error", ("libxml", "libpq"))
+PACKAGE = Parameter("package", "goal", ("lxml", "psycopg2"))
+FIX = PolicyBody(
+    form=Form.FIX,
+    state=State.ACTIVE,
+    trigger="`shell` fails because {lib}.h is missing",
+    error="fatal error: {lib}.h: No such file or directory",
+    goal="install {package}",
+    tool="shell",
+    procedure=(Action("shell", "apt install {lib}-dev"), Action("shell", "pip install {package}")),
+    parameters=(LIB, PACKAGE),
+)
+PATH = PolicyBody(
+    form=Form.PATH,
+    state=State.ACTIVE,
+    goal="deploy {service} to production",
+    tool="shell",
+    procedure=(Action("shell", "make release-{service}"),),
+    parameters=(Parameter("service", "goal", ("billing",)),),
+)
+AVOID = PolicyBody(
+    form=Form.AVOID,
+    state=State.ACTIVE,
+    tool="shell",
+    avoid="writing there",
+    procedure=(Action("shell", "touch /srv/{name}"),),
+)
+CHINESE = PolicyBody(
+    form=Form.PATH,
+    state=State.ACTIVE,
+    goal="重启{service}服务",
+    procedure=(Action("shell", "systemctl restart {service}"),),
+    parameters=(Parameter("service", "goal", ("nginx",)),),
+)
+
+
+def lore(*bodies: PolicyBody | SkillBody) -> Lore:
+    made = Lore()
+    for body in bodies:
+        if isinstance(body, SkillBody):
+            memory = Memory(new_id(), Kind.SKILL, body.description, body=body.to_body())
+            made.skills[memory.id] = Entry(memory, body, words_of(f"{body.name} {body.description}"))
+        else:
+            memory = Memory(new_id(), Kind.POLICY, body.trigger, body=body.to_body())
+            made.policies[memory.id] = Entry(memory, body, words_of(body.goal or body.trigger))
+    return made
+
+
+def how(body: PolicyBody, **now: str) -> Applies:
+    found = applies(body, Situation(**now))
+    assert found is not None
+    return found
+
+
+def test_an_error_that_the_pattern_fits_fills_the_parameters_of_goal_and_error() -> None:
+    found = how(
+        FIX,
+        goal="install psycopg2",
+        tool="shell",
+        error="In file included:\n x.c:9:10: fatal error: libpq.h: No such file or directory\ngcc failed",
+    )
+    assert found.by == "error"
+    assert found.values == {"lib": "libpq", "package": "psycopg2"}
+
+
+def test_the_same_kind_of_error_counts_where_the_pattern_is_too_narrow() -> None:
+    narrow = PolicyBody(
+        form=Form.FIX,
+        error="ModuleNotFoundError: No module named 'foo_{x}'",
+        parameters=(Parameter("x", examples=("a",)),),
+    )
+    found = how(narrow, error="ModuleNotFoundError: No module named 'bar'")
+    assert (found.by, dict(found.values)) == ("error", {})
+    assert found.strength < 1
+
+
+def test_another_error_is_not_fixed_by_it_even_for_the_same_goal() -> None:
+    assert (
+        applies(
+            FIX,
+            Situation(
+                "install psycopg2", "shell", "pip install psycopg2", "PermissionError: [Errno 13] Permission denied"
+            ),
+        )
+        is None
+    )
+
+
+def test_an_error_of_another_tool_is_not_fixed_by_it() -> None:
+    assert applies(FIX, Situation(tool="compiler", error="fatal error: libpq.h: No such file or directory")) is None
+
+
+def test_before_anything_failed_the_goal_alone_brings_it_up() -> None:
+    found = how(FIX, goal="install psycopg2")
+    assert (found.by, dict(found.values)) == ("goal", {"package": "psycopg2"})
+
+
+@pytest.mark.parametrize(
+    "goal",
+    ["deploy search to production", "Deploy search to production.", "please deploy search to production, thanks"],
+)
+def test_a_goal_fits_whole_or_within_what_is_asked(goal: str) -> None:
+    assert how(PATH, goal=goal).values == {"service": "search"}
+
+
+def test_a_goal_in_chinese_fits() -> None:
+    assert how(CHINESE, goal="重启redis服务").values == {"service": "redis"}
+
+
+def test_a_call_fills_what_the_goal_did_not() -> None:
+    found = how(
+        FIX, tool="shell", input="pip install psycopg2", error="fatal error: libpq.h: No such file or directory"
+    )
+    assert found.values == {"lib": "libpq", "package": "psycopg2"}
+
+
+def test_what_is_not_known_stays_open() -> None:
+    assert [p.name for p in open_parameters(FIX.parameters, "apt install {lib}-dev; pip install lxml")] == ["lib"]
+
+
+def test_an_avoid_applies_to_the_very_call() -> None:
+    assert how(AVOID, tool="shell", input="touch /srv/x").by == "input"
+    assert applies(AVOID, Situation(tool="editor", input="touch /srv/x")) is None
+
+
+@pytest.mark.parametrize(
+    ("scope", "now", "applied"),
+    [
+        ("all", {}, True),
+        ("agent:coder", {"agent": "coder"}, True),
+        ("agent:coder", {"agent": "writer"}, False),
+        ("tool:pip", {"tool": "pip"}, True),
+        ("tool:pip", {"tool": "npm"}, False),
+        ("tool:pip", {}, True),
+        ("environment:build-1", {"environment": "build-1"}, True),
+        ("environment:build-1", {"environment": "build-2"}, False),
+        ("environment:build-1", {}, False),
+    ],
+)
+def test_a_directive_applies_in_its_scope(scope: str, now: dict[str, str], applied: bool) -> None:
+    body = PolicyBody(form=Form.DIRECTIVE, state=State.ACTIVE, prefer="use uv", scope=scope)
+    assert (applies(body, Situation(**now)) is not None) is applied
+
+
+def test_what_was_learned_elsewhere_counts_less() -> None:
+    here, there = (
+        how(PolicyBody(form=Form.PATH, goal="deploy {x}", environment=e), goal="deploy a", environment="here")
+        for e in ("here", "there")
+    )
+    assert there.strength < here.strength
+
+
+NOVEL = [
+    "write a poem about the sea",
+    "install a certificate on the router",
+    "deploy the tent in the garden",
+    "what did Ann say about production?",
+    "summarise this paper on databases",
+    "add a test for the parser and run the suite",
+    "写一首关于大海的诗",
+    "重启这个讨论",
+    "rename all files to lower case",
+    "why is the sky blue?",
+]
+
+
+@pytest.mark.parametrize("goal", NOVEL)
+def test_a_novel_task_gets_no_policy_and_no_skill(goal: str) -> None:
+    skill = SkillBody(
+        name="install-native-package",
+        state=State.ACTIVE,
+        description="Install a Python package that needs a system library",
+    )
+    known = lore(FIX, PATH, AVOID, CHINESE, skill)
+    found = matching(known, Situation(goal=goal), words_of(goal))
+    assert found == []
+    assert fitting(known, found, words_of(goal)) == []
+
+
+def test_a_goal_that_is_alike_brings_a_path_up_behind_one_that_fits() -> None:
+    path = PolicyBody(
+        form=Form.PATH,
+        state=State.ACTIVE,
+        goal="deploy {service} to production cluster",
+        procedure=(Action("shell", "x"),),
+    )
+    goal = "production deploy of the search cluster"
+    [found] = matching(lore(path), Situation(goal=goal), words_of(goal))
+    assert found.how.by == "alike"
+    assert found.how.strength < how(PATH, goal="deploy a to production").strength
+    assert matching(lore(path), Situation(goal=goal), None) == []
+
+
+def test_likeness_needs_more_than_one_common_word() -> None:
+    assert alike(words_of("install the certificate"), words_of("install a package")) == 0
+    assert alike(words_of("restart nginx server"), words_of("nginx server restart")) == 1
+
+
+def test_a_skill_comes_with_a_policy_it_is_made_of_and_takes_its_values() -> None:
+    known = lore(FIX)
+    [policy] = known.policies
+    skill = lore(SkillBody(name="native", state=State.ACTIVE, description="x", policies=(policy,))).skills
+    known.skills.update(skill)
+    now = Situation(goal="install psycopg2")
+    [found] = fitting(known, matching(known, now, words_of(now.goal)), words_of(now.goal))
+    assert found.how.values == {"package": "psycopg2"}
+
+
+def test_a_skill_is_found_by_its_name_or_id() -> None:
+    known = lore(SkillBody(name="native", state=State.ACTIVE))
+    [id] = known.skills
+    assert (e := named(known, "Native")) is not None and e.id == id
+    assert (e := named(known, id)) is not None and e.id == id
+    assert named(known, "other") is None
+
+
+def test_the_best_come_first_and_the_rest_in_a_stable_order() -> None:
+    candidate = PolicyBody(form=Form.PATH, state=State.CANDIDATE, goal="deploy {service} to production")
+    directive = PolicyBody(form=Form.DIRECTIVE, state=State.ACTIVE, prefer="x", strength=0.2)
+    known = lore(candidate, PATH, directive)
+    now = Situation(goal="deploy a to production")
+    order = [m.entry.body for m in matching(known, now, None)]
+    assert order == [directive, PATH, candidate]
