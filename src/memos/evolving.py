@@ -287,39 +287,40 @@ class Evolving:
     # -- trials that count elsewhere ---------------------------------------------------------------------------
 
     async def _carry(self, info: CubeInfo, store: SqliteCube) -> None:
-        """Tell other cubes what came of what is theirs. One that is gone, or that the episode's owner may not read any more, is
-        told nothing.
+        """Tell other cubes what came of what is theirs. One that is gone, or that may not be read any more, is told nothing, and
+        that is an event here.
         """
         while found := await store.lived(lived.uncarried):
-            for trial in found:
-                await self._carry_one(info, trial)
-            done = [*found]
+            done = [(trial, await self._carry_one(info, trial)) for trial in found]
 
-            def mark(tx: Any, done: list[Uncarried] = done) -> None:
-                for trial in done:
+            def mark(tx: Any, done: list[tuple[Uncarried, bool]] = done) -> None:
+                for trial, told in done:
                     lived.mark_carried(tx, trial)
+                    if not told:
+                        lived.tell(tx, "trial.dropped", episode=trial.episode, numbers={"outcome": trial.outcome})
 
             await store.write(mark, Change(actor=ACTOR, cause="told where it belongs"))
 
-    async def _carry_one(self, info: CubeInfo, trial: Uncarried) -> None:
-        """Count a trial where it belongs, and, of a copy, where that is from, and so on."""
+    async def _carry_one(self, info: CubeInfo, trial: Uncarried) -> bool:
+        """Count a trial where it belongs, and, of a copy, where that is from, and so on; False where nobody was told."""
         reader, told = trial.owner or info.owner, {info.location}
         for _ in range(MOST_HOPS):
             try:
                 home = resolve(self._registry, reader, trial.home, "read")
             except (NotFound, AccessDenied, InvalidInput):
-                return
+                break
             if home.location in told:
-                return
-            told.add(home.location)
+                break
             change = Change(actor=ACTOR, cause="tried in another cube")
             async with self._cubes.use(home) as store:
                 if store.read_only:
-                    return
+                    break
+                told.add(home.location)
                 copied = await store.write(partial(carried_home, trial=trial, cube=info.name), change)
             if copied is None:
-                return
+                break
             reader, trial = copied.owner, replace(trial, home=copied.home, source=copied.source)
+        return len(told) > 1
 
 
 def _task_in(info: CubeInfo, delay: float) -> NewTask:

@@ -154,6 +154,69 @@ _ZH = """
 """
 
 
+# Written after the rules stood, in other manners of writing (no punctuation, typos, long messages, two languages in one): first
+# measured at the number that `test_boundary` asserts.
+_FRESH = """
+set up the db | postgres 16 runs on port 5432 | hmm port 5432 is taken by the old one, that's why it crashes. use 5433 | 4 | r
+write release notes for v3 | ## v3 - faster search, new icons | the icons were in v2 already, take them out | 3 | r
+make the header sticky | header is position: sticky now | on mobile it jumps around like crazy | 6 | r
+find me a hotel in graz | Hotel Daniel, 120 EUR | way over my budget... max 80 | 2 | r
+order the spare filter | ordered filter F-200 | ours is the F-100 though | 2 | r
+write a regex for phone numbers | ^\\+?\\d{6,14}$ | doesnt match (030) 123 | 1 | r
+rewrite the intro | The intro now has two paragraphs. | sounds too much like marketing, more neutral pls | 2 | r
+calculate the tax | 1,240 EUR | I get 1,310 when I do it by hand | 5 | r
+kill the stuck job | job 88 is killed | that was the backup!! job 87 was the stuck one | 1 | r
+fix CI | CI is green again | you just deleted the failing test, that's cheating | 3 | r
+配置一下代理 | 代理设为8080端口 | 端口应该是1080呀 | 2 | r
+写个周报 | 本周完成了三项工作…… | 语气太生硬，领导不会喜欢的 | 3 | r
+把日志级别调成debug | 已改为debug | 改的是测试环境，我要的是生产环境 | 4 | r
+导出用户表 | users.csv已导出 | 中文全是乱码 | 2 | r
+做个PPT | 共12页 | 页数太多，压到6页以内 | 5 | r
+set up the db | postgres 16 runs on port 5432 | which user do i log in with | 4 | f
+write release notes for v3 | ## v3 - faster search, new icons | mention the new export as well | 3 | f
+make the header sticky | header is position: sticky now | lgtm ship it | 6 | f
+find me a hotel in graz | Hotel Daniel, 120 EUR | does that include breakfast | 2 | f
+order the spare filter | F-100 or F-200? | f-100 | 2 | f
+write a regex for phone numbers | ^\\+?\\d{6,14}$ | explain the {6,14} part | 1 | f
+rewrite the intro | The intro now has two paragraphs. | now the conclusion | 2 | f
+calculate the tax | 1,240 EUR | and with two kids? | 5 | f
+kill the stuck job | job 88 is killed | restart it with twice the memory | 1 | f
+fix CI | CI is green again | nice!! what was the problem | 3 | f
+run the benchmark | 14.2 s, 3 runs | run it once more with --fast | 9 | f
+translate to german | Guten Tag | thx | 1 | f
+plan a trip to Rome | Day 1: Colosseum ... | we are vegetarians, which restaurants near the Colosseum fit | 12 | f
+migrate the blog | 31 posts are migrated | pictures too? | 4 | f
+配置一下代理 | 代理设为8080端口 | 重启后还生效吗 | 2 | f
+写个周报 | 本周完成了三项工作…… | 加一段下周计划 | 3 | f
+导出用户表 | users.csv已导出 | 订单表也导一份 | 2 | f
+做个PPT | 共12页 | 第三页配张图 | 5 | f
+跑一下benchmark | 14.2秒 | 跟上周比怎么样 | 9 | f
+写一个爬虫 | 爬虫写好了，要不要加限速？ | 加，每秒两次 | 2 | f
+review一下这个PR | 有三处建议 | 第二处具体怎么改 | 3 | f
+部署到k8s | 3个pod都在运行 | 谢啦 辛苦 | 4 | f
+set up the db | postgres 16 runs on port 5432 | hey can u recommend a good podcast about history | 4 | n
+write release notes for v3 | ## v3 - faster search, new icons | whats 17% of 2390 | 3 | n
+make the header sticky | header is position: sticky now | i need a packing list for a week of hiking in norway in september, we sleep in huts | 6 | n
+find me a hotel in graz | Hotel Daniel, 120 EUR | ok next thing, our printer says error 0x61, any idea | 2 | n
+order the spare filter | ordered filter F-200 | who won the world cup in 1998 | 2 | n
+write a regex for phone numbers | ^\\+?\\d{6,14}$ | refactor billing/invoice.py so that VAT is computed in one place | 11 | n
+rewrite the intro | The intro now has two paragraphs. | never mind all that, I have an urgent one: the staging server is out of disk space, free some | 2 | n
+calculate the tax | 1,240 EUR | Write a cover letter for a junior data analyst position at a hospital. | 25 | n
+kill the stuck job | job 88 is killed | remind me to water the plants every tuesday | 35 | n
+fix CI | CI is green again | we got a new ticket: users cannot reset their password. please look into it | 15 | n
+run the benchmark | 14.2 s, 3 runs | give me five name ideas for a bakery | 9 | n
+translate to german | Guten Tag | draft a contract for a freelance photographer | 1 | n
+配置一下代理 | 代理设为8080端口 | 红烧肉怎么做 | 2 | n
+写个周报 | 本周完成了三项工作…… | 帮忙看下为什么打印机连不上wifi | 3 | n
+把日志级别调成debug | 已改为debug | 给客户发一封道歉邮件，说明发货延迟 | 14 | n
+导出用户表 | users.csv已导出 | 1998年世界杯冠军是谁 | 2 | n
+做个PPT | 共12页 | 好的，那个先放着。线上服务器磁盘满了，赶紧清理一下 | 5 | n
+跑一下benchmark | 14.2秒 | 帮我想五个面包店的名字 | 9 | n
+review一下这个PR | 有三处建议 | 起草一份兼职摄影师合同 | 3 | n
+部署到k8s | 3个pod都在运行 | 新需求来了：用户没法重置密码，你排查一下 | 15 | n
+"""
+
+
 def _cases(lines: str) -> list[Case]:
     out = []
     for line in lines.strip().splitlines():
@@ -165,3 +228,4 @@ def _cases(lines: str) -> list[Case]:
 ENGLISH, CHINESE = _cases(_EN), _cases(_ZH)
 TUNED = [*ENGLISH[0::2], *CHINESE[0::2]]
 HELD_BACK = [*ENGLISH[1::2], *CHINESE[1::2]]
+FRESH = _cases(_FRESH)

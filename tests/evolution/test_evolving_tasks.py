@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from evolution_script import Did, Script, play
+
 from llm_models import ScriptedModel
 from memos import AsyncMemOS, evolving
 from memos.errors import ModelBusy, ModelError
@@ -225,12 +225,11 @@ async def test_when_the_model_is_back_it_is_asked_about_all_that_were_valued_wit
 
 async def test_a_day_after_its_end_an_episode_is_not_asked_about_any_more(tmp_path: Path) -> None:
     model = ScriptedModel(ModelBusy("too many requests", retry_after=0.01))
-    async with system(tmp_path, llm=model, background=False) as memos:
-        async with memos._cube("default", None, "write") as (info, store):
-            id = await store.write(lambda tx: play(tx, WORKED, 0, owner="default"))  # type: ignore[arg-type]
-            await memos.evolve()
-            assert await store.lived(lived.next_judge) is None
-            assert (await valued(memos, id)) is not None
+    async with system(tmp_path, llm=model, background=False) as memos, memos._cube("default", None, "write") as (_info, store):
+        id = await store.write(lambda tx: play(tx, WORKED, 0, owner="default"))  # type: ignore[arg-type]
+        await memos.evolve()
+        assert await store.lived(lived.next_judge) is None
+        assert (await valued(memos, id)) is not None
 
 
 async def test_an_episode_that_cannot_be_learned_from_holds_up_no_other(

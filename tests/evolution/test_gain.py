@@ -6,10 +6,10 @@ import math
 from pathlib import Path
 
 import pytest
+from evolution_script import Script, play
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evolution_script import Script, play
 from memos.evolution.gain import gain, gain_of, mean_value
 from memos.evolution.reliability import LEAST_GAIN
 from memos.memory.ids import new_id

@@ -17,7 +17,7 @@ from memos.memory.learned import Action, Form, Parameter, PolicyBody, SkillBody,
 from memos.memory.model import EdgeType, Kind, Memory, Status
 from memos.storage.sqlite import lived
 from memos.storage.sqlite.cube import SqliteCube
-from tests.evolution.skill_world import HEADERS, INSTALL, change, episode, installs, policy, teaches, tried
+from skill_world import HEADERS, INSTALL, change, episode, installs, policy, teaches, tried
 
 
 @pytest.fixture
@@ -55,7 +55,7 @@ async def test_a_path_that_three_episodes_teach_becomes_a_skill_on_probation(sto
     path = await learned(store)
     memory, body = await the_skill(store)
     assert body.state is State.PROBATION and body.policies == (path,) and body.author == "rules"
-    assert body.name == "install-the-package-package" and is_skill_name(body.name) and memory.title == body.name
+    assert body.name == "install-package" and is_skill_name(body.name) and memory.title == body.name
     assert body.procedure == INSTALL.procedure and body.tools == ("shell",)
     assert "Use it when" in body.description and body.verification == INSTALL.verification
     assert "“install the package lxml”: `shell`: `pip install lxml`; then" in body.examples[0]
@@ -132,7 +132,7 @@ async def test_a_fix_seen_in_many_kinds_of_tasks_is_a_skill_of_its_own(store: Sq
 
     fix = await store.write(write)
     _, body = await the_skill(store)
-    assert body.policies == (fix,) and body.name.startswith("fix-fatal-error-header")
+    assert body.policies == (fix,) and body.name.startswith("fix-fatal-error-no-such-file")
     assert any("failed with" in line for line in body.preconditions)
 
 
@@ -185,7 +185,7 @@ async def test_a_changed_policy_makes_a_new_version_that_keeps_name_state_and_tr
 
     await store.write(write)
     later, body = await the_skill(store)
-    assert (later.id, body.name, body.state) == (memory.id, "install-the-package-package", State.ACTIVE)
+    assert (later.id, body.name, body.state) == (memory.id, "install-package", State.ACTIVE)
     assert body.procedure == INSTALL.procedure[:1] and later.version == 3
     assert [v.op for v in await store.history(later.id)] == ["crystallise", "state", "redraw"]
     assert (await store.lived(lived.counted, later.id)).passes == 3
@@ -205,7 +205,10 @@ async def test_an_edited_skill_is_never_overwritten_only_proposed_to(store: Sqli
     await store.write(write)
     later, now = await the_skill(store)
     assert (later.text, now.guide, now.procedure) == ("My own words.", "My own words.", INSTALL.procedure)
-    assert "pip install {package}" in now.proposal and "import" not in now.proposal.split("## Examples")[0].split("## Steps")[1].split("## Check")[0]
+    assert (
+        "pip install {package}" in now.proposal
+        and "import" not in now.proposal.split("## Examples")[0].split("## Steps")[1].split("## Check")[0]
+    )
     assert (await whats(store)).count("skill.proposed") == 1
 
 
@@ -283,7 +286,7 @@ async def test_a_name_that_is_taken_gets_a_number_and_replaces_nothing(store: Sq
     await learned(store, ("scipy", "pandas", "flask"))
     await learned(store, ("a1", "b2", "c3"))
     names = sorted(SkillBody.of(m).name for m in await all_skills(store))
-    assert names == ["install-the-package-package", "install-the-package-package-2", "install-the-package-package-3"]
+    assert names == ["install-package", "install-package-2", "install-package-3"]
 
 
 async def test_a_skill_of_a_document_is_on_probation_and_its_trials_count(store: SqliteCube) -> None:
@@ -293,7 +296,9 @@ async def test_a_skill_of_a_document_is_on_probation_and_its_trials_count(store:
     }  # fmt: skip
 
     def write(tx: Any) -> str:
-        memory = tx.put(Memory("01a22a82-4e41-70a5-ae4d-30bf30d73c9d", Kind.SKILL, "Reset the pump: 1. Open", body=body))
+        memory = tx.put(
+            Memory("01a22a82-4e41-70a5-ae4d-30bf30d73c9d", Kind.SKILL, "Reset the pump: 1. Open", body=body)
+        )
         tried(tx, memory.id, "pass", 1)
         skills.settle(tx, {memory.id})
         assert tx.get(memory.id).version == 1
@@ -332,7 +337,12 @@ async def test_parameters_of_one_name_that_mean_different_things_are_kept_apart(
 
 async def test_chinese_goals_make_a_valid_name(store: SqliteCube) -> None:
     def write(tx: Any) -> None:
-        path = policy(tx, replace(INSTALL, goal="安装软件包 {package_name}".replace("{package_name}", "{p}"), trigger="需要安装软件包"))
+        path = policy(
+            tx,
+            replace(
+                INSTALL, goal="安装软件包 {package_name}".replace("{package_name}", "{p}"), trigger="需要安装软件包"
+            ),
+        )
         for minute, package in enumerate(("lxml", "numpy", "pillow")):
             installs(tx, path, package, minute)
         skills.settle(tx, {path})

@@ -112,7 +112,9 @@ class World:
         return found
 
     async def events(self) -> list[str]:
-        return [e.what for e in await self.store.lived(lived.events, after=0, limit=1_000) if e.what.startswith("world")]
+        return [
+            e.what for e in await self.store.lived(lived.events, after=0, limit=1_000) if e.what.startswith("world")
+        ]
 
 
 def teach(tx: Any, id: str, policy: str) -> None:
@@ -171,7 +173,9 @@ async def test_an_avoid_says_what_is_refused_there(web: World) -> None:
     await web.episode(written("a.txt", False), avoid)
     await web.episode(written("b.txt", False), avoid)
     statement = await web.one("constraint")
-    assert statement.text.startswith("On web1, /opt is read-only: `shell write /opt/{name}` is refused with “write: cannot")
+    assert statement.text.startswith(
+        "On web1, /opt is read-only: `shell write /opt/{name}` is refused with “write: cannot"
+    )
     assert WorldBody.of(statement).subject == "/opt"
 
 
@@ -213,7 +217,10 @@ async def test_a_statement_falls_when_what_fails_by_it_works_without_and_comes_b
     back = await web.one("inference")
     assert back.id == first.id and back.status is Status.ACTIVE and back.valid_to is None
     assert (await web.events()).count("world.contradicted") == 3
-    assert [w for w in await web.events() if w in ("world.retired", "world.held_again")] == ["world.retired", "world.held_again"]
+    assert [w for w in await web.events() if w in ("world.retired", "world.held_again")] == [
+        "world.retired",
+        "world.held_again",
+    ]
 
 
 async def test_what_works_after_its_fix_or_for_another_object_or_elsewhere_contradicts_nothing(web: World) -> None:
@@ -312,7 +319,11 @@ async def test_a_deleted_policy_and_its_steps_take_their_statement_along(web: Wo
 
 
 async def test_tools_paths_hosts_and_services_are_stated_once_two_episodes_show_them(web: World) -> None:
-    did = [Did("systemctl restart nginx"), Did("cp a.conf /etc/nginx/sites/a.conf"), Did("curl http://db.internal/health")]
+    did = [
+        Did("systemctl restart nginx"),
+        Did("cp a.conf /etc/nginx/sites/a.conf"),
+        Did("curl http://db.internal/health"),
+    ]
     await web.episode(did)
     assert await web.statements("environment") == []
     await web.episode([*did, Did("ls /srv/only/once")])

@@ -224,3 +224,32 @@ def test_directives_come_first_and_the_strongest_of_them() -> None:
     offered = [policy_candidate(p, Applies(1.0, "scope"), "c") for p in (weak, policy(0, "fix"), strong)]
     block = make_block(offered, ALL, 1_000)
     assert [i.memory[-1] for i in block.items] == ["2", "1", "0"]
+
+
+def test_phrases_that_are_calls_read_like_calls() -> None:
+    body = policy(
+        7,
+        "",
+        trigger="x",
+        tool="shell",
+        verification="shell: pip show {p} succeeds",
+        avoid="shell: pip install {p}",
+        prefer="apt is better",
+    )
+    text = policy_candidate(body, Applies(1.0, "goal", {"p": "lxml"}), "c").item.text
+    assert "Check: `shell pip show lxml` succeeds." in text
+    assert "Avoid: `shell pip install lxml`." in text
+
+
+def test_an_avoid_names_the_call_and_why() -> None:
+    body = policy(
+        7,
+        "",
+        form=Form.AVOID,
+        tool="shell",
+        trigger="shell fails with: read-only",
+        procedure=(Action("shell", "touch /srv/{f}"),),
+        avoid="shell: touch /srv/{f}",
+    )
+    text = policy_candidate(body, Applies(1.0, "input", {"f": "x"}), "c").item.text
+    assert text.startswith("- Avoid `shell touch /srv/x`: shell fails with: read-only.")

@@ -53,10 +53,12 @@ def lore(*bodies: PolicyBody | SkillBody) -> Lore:
     for body in bodies:
         if isinstance(body, SkillBody):
             memory = Memory(new_id(), Kind.SKILL, body.description, body=body.to_body())
-            made.skills[memory.id] = Entry(memory, body, words_of(f"{body.name} {body.description}"))
+            made.skills[memory.id] = Entry(
+                memory, body, (words_of(body.name.replace("-", " ")), words_of(body.description))
+            )
         else:
             memory = Memory(new_id(), Kind.POLICY, body.trigger, body=body.to_body())
-            made.policies[memory.id] = Entry(memory, body, words_of(body.goal or body.trigger))
+            made.policies[memory.id] = Entry(memory, body, (words_of(body.goal or body.trigger),))
     return made
 
 

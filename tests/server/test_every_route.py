@@ -6,7 +6,9 @@ says what the caller must be to succeed, and how to ask for what is alice's. Eve
 
 from __future__ import annotations
 
+import asyncio
 import base64
+import contextlib
 import hashlib
 import json
 import tempfile
@@ -22,8 +24,12 @@ from fastapi import FastAPI
 from serving import in_process
 
 from memos import AsyncMemOS
+from memos.memory.ids import new_id
+from memos.memory.learned import Action, PolicyBody, State, WorldBody
+from memos.memory.model import Kind, Memory
 from memos.server.app import create_app
 from memos.server.options import ServerOptions
+from memos.storage.ports import Change
 from memos.storage.tasks import TaskQuery
 
 SECRET = "xq7-private"
@@ -34,6 +40,8 @@ KB_FILE = f"{SECRET} The recipe of the house sauce is seven parts vinegar."
 # own things. `read`, `write`, `manage`: so much of a right on alice's cube. `alice`: nobody else. `admin`: the scope.
 LEVELS = ("public", "key", "own", "read", "write", "manage", "alice", "admin")
 GRANTED = {"bob": 0, "rita": 1, "will": 2, "adam": 3}
+STREAM = "/v1/learning/stream"  # has no end
+SKILL = f"---\nname: boil-water\ndescription: {SECRET} boils water.\n---\n\nFill the kettle."
 RECOVER = ("POST", "/product/recover_memory_by_record_id")
 NEEDED = {"read": 1, "write": 2, "manage": 3, "alice": 4, "admin": 5}
 
@@ -74,12 +82,20 @@ class Case:
     file: str = ""
     key: str = ""
     record: str = ""
+    episode: str = ""
+    policy: str = ""
+    statement: str = ""
     archive: bytes = b""
 
     @property
     def user(self) -> dict[str, Any]:
         """The user as the native API names her."""
         return {"user": self.me}
+
+    @property
+    def there(self) -> dict[str, Any]:
+        """Her name, and alice's cube."""
+        return {"user": self.me, "cube": self.cube}
 
 
 def native(need: str, **more: Any) -> Sample:
@@ -156,6 +172,38 @@ SAMPLES: dict[tuple[str, str], Sample] = {
     ("POST", "/v1/entities/aliases/remove"): asked(
         "write", lambda c: c.user | {"cube": c.cube, "entity": c.memory, "name": "x"}, ok=(404,)
     ),
+    # -- agents and what they learn
+    ("POST", "/v1/turns"): asked("write", lambda c: c.there | {"session": "s", "text": f"Rotate log number {c.number}."}),
+    ("POST", "/v1/turns/end"): asked("write", lambda c: c.there | {"session": SECRET, "text": f"It is done, {c.number}."}),
+    ("POST", "/v1/steps"): asked("write", lambda c: c.there | {"session": SECRET, "tool": "bash", "input": f"ls {c.number}"}),
+    ("POST", "/v1/subagents"): asked("write", lambda c: c.there | {"session": SECRET, "task": "Look.", "name": "looker"}),
+    ("POST", "/v1/outcomes"): asked("write", lambda c: c.there | {"session": SECRET, "score": 1}),
+    ("POST", "/v1/sessions/{session}/end"): Sample("write", path=lambda c: {"session": SECRET}, json=lambda c: c.there),
+    ("POST", "/v1/recall"): asked("read", lambda c: c.there | {"query": f"{SECRET} dentist"}, shows=True),
+    ("GET", "/v1/episodes"): Sample("read", params=lambda c: c.there, shows=True),
+    ("GET", "/v1/episodes/{id}"): Sample("read", params=lambda c: c.there, path=lambda c: {"id": c.episode}, shows=True),
+    ("GET", "/v1/policies"): Sample("read", params=lambda c: c.there, shows=True),
+    ("GET", "/v1/policies/{id}"): native("read", path=lambda c: {"id": c.policy}, shows=True),
+    ("GET", "/v1/world"): Sample("read", params=lambda c: c.there, shows=True),
+    ("GET", "/v1/world/{id}"): native("read", path=lambda c: {"id": c.statement}, shows=True),
+    ("GET", "/v1/lineage/{id}"): native("read", path=lambda c: {"id": c.policy}, shows=True),
+    ("POST", "/v1/learned/{id}/state"): native("write", path=lambda c: {"id": c.policy}, json=lambda c: {"state": "retired"}),
+    ("GET", "/v1/skills"): Sample("read", params=lambda c: c.there, shows=True),
+    ("GET", "/v1/skills/{name}"): Sample("read", params=lambda c: c.there, path=lambda c: {"name": "boil-water"}, shows=True),
+    ("POST", "/v1/skills/{name}/use"): Sample(
+        "read", json=lambda c: c.there, path=lambda c: {"name": "boil-water"}, shows=True, writes=True
+    ),
+    ("PATCH", "/v1/skills/{name}"): Sample(
+        "write", json=lambda c: c.there | {"pitfalls": ["Steam is hot."]}, path=lambda c: {"name": "boil-water"}
+    ),
+    ("GET", "/v1/skill-folders"): Sample("read", params=lambda c: c.there),
+    ("POST", "/v1/skill-folders"): Sample("write", params=lambda c: c.there, body=lambda c: SKILL.encode(), writes=True),
+    ("POST", "/v1/memories/{id}/publish"): of_memory("read", json=lambda c: {"to": c.me}, writes=True),
+    ("POST", "/v1/memories/{id}/unpublish"): of_memory("read", json=lambda c: {"to": c.me}, writes=True),
+    ("POST", "/v1/learning/evolve"): asked("write", lambda c: c.there),
+    ("GET", "/v1/learning/events"): Sample("read", params=lambda c: c.there),
+    ("GET", STREAM): Sample("read", params=lambda c: c.there),
+    ("GET", "/v1/learning/report"): Sample("read", params=lambda c: c.there),
     ("GET", "/v1/cubes"): native("own"),
     ("POST", "/v1/cubes"): asked("own", lambda c: c.user | {"name": f"new-{c.number}-{c.me}"}, writes=True, ok=(201,)),
     ("GET", "/v1/cubes/{name}"): of_cube("read", shows=True),
@@ -333,6 +381,7 @@ class World:
             task_id=f"{SECRET}-{n}",
         )
         case.memory, case.task = added.records[0].id, added.task or ""
+        await self._learned(case)
         key, _ = await self.memos.accounts.create_key("alice", description=SECRET)
         case.key = key.id
         await self._base(case)
@@ -342,6 +391,21 @@ class World:
         await self.memos.flush(**where)
         case.archive = self.case.archive or await self._archive()
         return case
+
+    async def _learned(self, case: Case) -> None:
+        """An open episode, a skill, a policy and a statement of the world model."""
+        where = {"user": "alice", "cube": case.cube}
+        begun = await self.memos.start_turn(f"{SECRET} Rotate the logs.", session=SECRET, recall=False, **where)
+        await self.memos.import_skills(SKILL, **where)
+        case.episode, case.policy, case.statement = begun.episode, new_id(), new_id()
+        policy = PolicyBody(state=State.ACTIVE, trigger=SECRET, procedure=(Action("bash", SECRET),)).to_body()
+        told = WorldBody(environment="alpine", subject=SECRET, holds=2).to_body()
+        made = [
+            Memory(case.policy, Kind.POLICY, f"{SECRET} when logs are full, rotate them", body=policy, owner="alice"),
+            Memory(case.statement, Kind.WORLD_MODEL, f"{SECRET} logs are in /var/log", body=told, owner="alice"),
+        ]
+        async with self.memos._cube("alice", case.cube, "write") as (_, store):
+            await store.write(lambda tx: [tx.put(m, "add") for m in made], Change(actor="alice"))
 
     async def _archive(self) -> bytes:
         with tempfile.TemporaryDirectory() as folder:
@@ -409,7 +473,7 @@ class World:
 async def world(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[World]:
     memos = AsyncMemOS(tmp_path_factory.mktemp("world") / "home", embedder="none", durability="normal", workers=2)
     app = create_app(memos, ServerOptions(business_keys=("k",)))
-    async with app.router.lifespan_context(app), in_process(app) as client:
+    async with app.router.lifespan_context(app), in_process(begun(app)) as client:
         world = World(memos, client)
         await memos.accounts.create_user("alice", info={"note": SECRET})
         for user in ("alice", *GRANTED):
@@ -418,6 +482,32 @@ async def world(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[World
         _, world.keys["backend"] = await memos.accounts.create_key("backend", scopes=["act"])
         _, world.keys["root"] = await memos.accounts.create_key("root", scopes=["admin"])
         yield world
+
+
+def begun(app: Any) -> Any:
+    """The application, whose stream without an end is left as soon as it has begun."""
+
+    async def cut(scope: Any, receive: Any, send: Any) -> None:
+        if scope.get("path") != STREAM:
+            return await app(scope, receive, send)
+        started = asyncio.Event()
+
+        async def sent(message: Any) -> None:
+            await send(message)
+            started.set()
+
+        answering = asyncio.ensure_future(app(scope, receive, sent))
+        await asyncio.wait({answering, asyncio.ensure_future(started.wait())}, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait({answering}, timeout=0.2)
+        if not answering.done():
+            answering.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await answering
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
+        else:
+            answering.result()
+
+    return cut
 
 
 def routes_of(app: FastAPI) -> list[tuple[str, str]]:

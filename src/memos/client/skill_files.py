@@ -9,68 +9,84 @@ from pathlib import Path, PurePosixPath
 
 from memos.errors import ArchiveError, InvalidInput
 
-MOST_FILES, MOST_BYTES = 2_000, 64 << 20  # of one packed folder or one zip; the server says what it takes
+FILE, FIELDS = "SKILL.md", "memos.json"
+MOST_FILES, MOST_BYTES = 5_000, 64 << 20  # of one zip; a server may take less
 
 
 def packed(source: str | Path | bytes) -> bytes:
     """What is sent: bytes as they are, a file's content, a folder as a zip, or the text of a `SKILL.md`. Raises InvalidInput."""
-    if isinstance(source, (bytes, bytearray)):
-        return bytes(source)
-    if isinstance(source, str) and ("\n" in source or source.startswith("---")):
+    if isinstance(source, bytes):
+        return source
+    if isinstance(source, str) and (source.lstrip("\ufeff").startswith("---") or "\n" in source):
         return source.encode("utf-8", "replace")
-    if not isinstance(source, (str, Path)):
-        raise InvalidInput(
-            f"source is a path, the bytes of a zip, or the text of a SKILL.md, got {type(source).__name__}"
-        )
+    if not isinstance(source, (str, Path)) or "\0" in str(source):
+        raise InvalidInput(f"{str(source)!r:.100} is no path, zip or {FILE}")
     path = Path(source)
     try:
-        if path.is_dir():
-            return _zipped(path)
-        if path.is_file():
-            return path.read_bytes()
+        if path.is_symlink() or not (path.is_dir() or path.is_file()):
+            raise InvalidInput(f"{path} is neither a file nor a folder; name the folder, zip or {FILE} itself")
+        return _zipped(path) if path.is_dir() else _content(path)
     except OSError as e:
         raise InvalidInput(f"{path} cannot be read: {e.strerror or e}") from e
-    raise InvalidInput(f"{path} is neither a file nor a folder")
 
 
 def written(data: bytes, path: Path, *, overwrite: bool) -> list[Path]:
     """The zip as a file. Raises InvalidInput when it is there, unless `overwrite`."""
-    _writable(path, overwrite)
-    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.is_symlink() or (path.exists() and (not overwrite or not path.is_file())):
+        raise InvalidInput(f"{path} exists already; choose another name or allow overwriting")
     path.write_bytes(data)
     return [path]
 
 
 def unpacked(data: bytes, path: Path, *, overwrite: bool) -> list[Path]:
-    """The folders of a zip below a folder; returns them. Nothing is written when any file is there already, unless `overwrite`,
-    or when a name leads out of the folder.
+    """The folders of a zip below a folder; returns them. Nothing is written when one is there already, unless `overwrite`, or
+    when a name leads out of the folder.
     """
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            files = {path.joinpath(*_inside(i).parts): archive.read(i) for i in _checked(archive)}
+            files = {_inside(i): archive.read(i) for i in _checked(archive)}
     except (zipfile.BadZipFile, NotImplementedError, RuntimeError, OSError) as e:
         raise ArchiveError(f"the server sent no zip of skills ({e}); nothing was written") from e
-    for file in files:
-        _writable(file, overwrite)
-    for file, content in files.items():
+    folders = sorted({path / name.parts[0] for name in files})
+    for folder in folders:
+        if folder.is_symlink() or (folder.exists() and not (overwrite and folder.is_dir())):
+            raise InvalidInput(f"{folder} exists already; choose another folder or allow overwriting")
+    for name, content in files.items():
+        file = path.joinpath(*name.parts)
         file.parent.mkdir(parents=True, exist_ok=True)
+        if file.is_symlink():
+            raise InvalidInput(f"{file} is a link; choose another folder")
         file.write_bytes(content)
-    return sorted({path / file.relative_to(path).parts[0] for file in files})
+    return folders
 
 
 def _zipped(folder: Path) -> bytes:
-    """A folder's ordinary files as a zip; links are left out, since they may lead anywhere."""
-    out = io.BytesIO()
-    files = sorted(p for p in folder.rglob("*") if p.is_file() and not p.is_symlink())
-    if len(files) > MOST_FILES or sum(p.stat().st_size for p in files) > MOST_BYTES:
-        raise InvalidInput(
-            f"{folder} holds more than {MOST_FILES:,} files or {MOST_BYTES >> 20} MB; name one of skills"
-        )
-    root = folder.name if (folder / "SKILL.md").is_file() else ""
+    """The skills of a folder: its own `SKILL.md`, or those of its folders, each with what is structured beside it."""
+    own = folder / FILE
+    homes = (
+        [folder] if own.exists() or own.is_symlink() else sorted(p for p in folder.iterdir() if (p / FILE).is_file())
+    )
+    if not homes:
+        raise InvalidInput(f"there is no {FILE} in it; name a folder with one, a folder of such folders, or a zip")
+    out, size = io.BytesIO(), 0
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
-        for file in files:
-            archive.write(file, str(PurePosixPath(root, *file.relative_to(folder).parts)))
+        for home in homes:
+            for file in (home / FILE, home / FIELDS):
+                if home.is_symlink() or file.is_symlink():
+                    raise InvalidInput(f"{file} is a link; skills with links are not imported")
+                if file.is_file():
+                    content = _content(file)
+                    size += len(content)
+                    archive.writestr(str(PurePosixPath(home.resolve().name, file.name)), content)
+            if size > MOST_BYTES:
+                raise InvalidInput(f"{folder} holds more than {MOST_BYTES >> 20} MB of skills; send fewer at a time")
     return out.getvalue()
+
+
+def _content(file: Path) -> bytes:
+    if file.stat().st_size > MOST_BYTES:
+        raise InvalidInput(f"{file} has more than {MOST_BYTES >> 20} MB")
+    return file.read_bytes()
 
 
 def _checked(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
@@ -87,8 +103,3 @@ def _inside(entry: zipfile.ZipInfo) -> PurePosixPath:
     if odd or len(name.parts) < 2 or stat.S_ISLNK(entry.external_attr >> 16):
         raise ArchiveError(f"the zip of skills holds {entry.filename!r:.80}, which is no file of a skill's folder")
     return name
-
-
-def _writable(path: Path, overwrite: bool) -> None:
-    if path.is_symlink() or (path.exists() and (not overwrite or not path.is_file())):
-        raise InvalidInput(f"{path} exists already; give another path, or overwrite=True")

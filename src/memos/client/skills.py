@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import builtins
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,7 @@ from memos.client.transport import Call
 from memos.errors import InvalidInput
 from memos.frames import Count, SkillList
 from memos.memory.acting import Published
-from memos.memory.learned import Skill, State
+from memos.memory.learned import Action, Parameter, Skill, State
 
 if TYPE_CHECKING:
     import httpx2
@@ -71,7 +72,7 @@ class SkillVerbs(Connected):
         call = Call(
             "PATCH",
             f"/v1/skills/{segment(name, 'name')}",
-            body={**changes, **self._of(user, cube)},
+            body={**{name: _plain(value) for name, value in changes.items()}, **self._of(user, cube)},
             headers={} if if_version is None else {"If-Match": f'"{if_version}"'},
             repeatable=False,
         )
@@ -125,6 +126,13 @@ class SkillVerbs(Connected):
         """Take the copy of a memory in another cube back; returns how many were."""
         path = f"/v1/memories/{segment(id, 'id')}/unpublish"
         return (await self._post(path, Count, {"to": to, **self._of(user, cube)}, repeatable=False)).count
+
+
+def _plain(value: Any) -> Any:
+    """Steps and parameters of a skill as JSON."""
+    if isinstance(value, (Action, Parameter)):
+        return asdict(value)
+    return [_plain(one) for one in value] if isinstance(value, (list, tuple)) else value
 
 
 async def _bytes(response: httpx2.Response) -> bytes:

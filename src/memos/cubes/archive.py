@@ -21,20 +21,22 @@ import numpy as np
 from memos import __version__
 from memos.cubes import records
 from memos.cubes.container import MANIFEST, ArchiveReader, ArchiveWriter, Sum, whole_file
+from memos.cubes.lived_records import reader, row_line
 from memos.cubes.pool import CubePool
 from memos.errors import ArchiveError, InvalidInput
 from memos.memory.ids import id_from_bytes, id_to_bytes
 from memos.memory.time import to_micros
 from memos.results import Report as Report
 from memos.storage.ports import CubeInfo
-from memos.storage.sqlite import transfer
+from memos.storage.sqlite import transfer, transfer_lived
 from memos.storage.sqlite.cube import SqliteCube
 from memos.storage.sqlite.registry import SqliteRegistry, check_name
 from memos.storage.sqlite.transfer import ModelInfo, StoredVector
+from memos.storage.sqlite.transfer_lived import LIVED, Sort, StoredRow
 
 FORMAT, FORMAT_VERSION = "memos-cube", 1
 MEMORIES, EDGES, KEYS, TODO = "memories.jsonl", "edges.jsonl", "keys.jsonl", "todo.jsonl"
-IMAGES = "images.jsonl"  # only in an archive of a cube that has some
+IMAGES = "images.jsonl"  # only in an archive of a cube that has some, as the files of `LIVED`
 MAX_MODELS = 32
 MAX_DIM = 65_536
 _STEP = 1_000
@@ -140,6 +142,7 @@ class Counts:
 
 
 _ALWAYS = tuple(Counts.__slots__)
+_AT_TIMES = ("images", *LIVED)
 
 
 @dataclass(slots=True)
@@ -147,6 +150,13 @@ class AllCounts(Counts):
     """The same, with what not every archive holds."""
 
     images: int = 0
+    episodes: int = 0
+    steps: int = 0
+    signals: int = 0
+    lessons: int = 0
+    trials: int = 0
+    hints: int = 0
+    learned: int = 0
 
 
 def _write(db: apsw.Connection, info: CubeInfo, file: IO[bytes], progress: Progress) -> Counts:
@@ -171,6 +181,9 @@ def _write(db: apsw.Connection, info: CubeInfo, file: IO[bytes], progress: Progr
     writer.write(TODO, _joined(lines("todo", transfer.todos(db), records.todo_line)))
     if transfer.has_images(db):
         writer.write(IMAGES, lines("images", transfer.images(db), records.image_line), packed=False)
+    for name, table in LIVED.items():
+        if transfer_lived.count(db, table):
+            writer.write(_lived_member(name), _joined(lines(name, transfer_lived.rows(db, table), row_line)))
     models = transfer.models(db)
     for i, model in enumerate(models):
         numbers, ids = _vector_members(i)
@@ -194,10 +207,14 @@ def _manifest(info: CubeInfo, counts: AllCounts, models: list[ModelInfo], sums: 
             "created_at": to_micros(info.created_at),
             "info": dict(info.info),
         },
-        "counts": {name: getattr(counts, name) for name in _ALWAYS} | ({"images": n} if (n := counts.images) else {}),
+        "counts": {name: n for name in (*_ALWAYS, *_AT_TIMES) if (n := getattr(counts, name)) or name in _ALWAYS},
         "models": [{"name": m.name, "dim": m.dim, "vectors": m.vectors} for m in models],
         "members": {name: {"bytes": s.bytes, "sha256": s.sha256} for name, s in sums.items()},
     }
+
+
+def _lived_member(table: str) -> str:
+    return f"{table}.jsonl"
 
 
 def _vector_members(index: int) -> tuple[str, str]:
@@ -263,13 +280,13 @@ def _read_manifest(archive: ArchiveReader) -> _Manifest:
             "upgrade MemOS (pip install . in a newer checkout)"
         )
     _has(value, MANIFEST, {"cube": dict, "counts": dict, "models": list, "members": dict, "memos": str})
-    named = (*_ALWAYS, *(("images",) if isinstance(value["counts"], dict) and "images" in value["counts"] else ()))
+    named = (*_ALWAYS, *(name for name in _AT_TIMES if name in value["counts"]))
     counts = _has(value["counts"], "counts", dict.fromkeys(named, int))
     _exactly(counts, named, "counts")
     models = tuple(_model(m, f"models[{i}]") for i, m in enumerate(value["models"]))
     if len(models) > MAX_MODELS or len({m.name for m in models}) != len(models):
         raise ArchiveError(f"models holds {len(models)} models, possible are {MAX_MODELS} different ones")
-    also = [IMAGES] if "images" in named else []
+    also = [_lived_member(name) for name in _AT_TIMES if name in named]  # that of images too
     members = [MEMORIES, EDGES, KEYS, TODO, *also, *chain.from_iterable(_vector_members(i) for i in range(len(models)))]
     _exactly(archive.names, [MANIFEST, *members], "the archive")
     _exactly(value["members"], members, "members")
@@ -347,9 +364,38 @@ def _check(archive: ArchiveReader, manifest: _Manifest, progress: Progress) -> N
     if counts.images:
         images = _records(archive, IMAGES, records.read_image)
         _each(IMAGES, counts.images, images, lambda i: known(*i.records))
+    _check_lived(archive, counts, known)
     for i, model in enumerate(manifest.models):
         what = f"vectors of {model.name!r}"
         _each(what, model.vectors, _vectors(archive, i, model), lambda v: _check_vector(v, seen))
+
+
+def _check_lived(archive: ArchiveReader, counts: AllCounts, known: Callable[[str], None]) -> None:
+    """What agents lived through: each row names only episodes and memories that are there."""
+    episodes: set[str] = set()
+
+    def check(row: StoredRow) -> None:
+        for column, value in zip(row.table.columns, row.values, strict=True):
+            if row.table.name == "episodes":
+                continue
+            if column.sort is Sort.EPISODE or (
+                column.name == "episode" and row.table.name == "trials" and not row["cube"]
+            ):
+                if value not in episodes:
+                    raise ArchiveError(f"episode {value}, which something points to, is not in the archive")
+            elif column.sort is Sort.ID and column.name != "episode" and value is not None and not _is_foreign(row):
+                known(value)
+        if row.table.name == "episodes":
+            episodes.add(row["id"])
+
+    for name, table in LIVED.items():
+        if count := getattr(counts, name):
+            _each(_lived_member(name), count, _records(archive, _lived_member(name), reader(table)), check)
+
+
+def _is_foreign(row: StoredRow) -> bool:
+    """Whether the memory of a row is, or may be, of another cube, or gone: events outlive what they tell of."""
+    return row.table.name == "learned" or (row.table.name == "trials" and bool(row["home"]))
 
 
 def _check_version(v: transfer.StoredVersion, seen: _Checked) -> None:
@@ -383,6 +429,9 @@ def _fill(archive: ArchiveReader, manifest: _Manifest, builder: transfer.CubeBui
     builder.add_todos(_records(archive, TODO, records.read_todo))
     if manifest.counts.images:
         builder.add_images(_records(archive, IMAGES, records.read_image))
+    for name, table in LIVED.items():
+        if getattr(manifest.counts, name):
+            builder.add_lived(_records(archive, _lived_member(name), reader(table)))
     for i, model in enumerate(manifest.models):
         builder.add_vectors(model, _told(_vectors(archive, i, model), "vectors", model.vectors, progress))
 

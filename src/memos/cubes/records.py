@@ -36,7 +36,8 @@ _WORD = re.compile(r"[a-z][a-z_]{0,63}")
 # -- values ----------------------------------------------------------------------------------------------------
 
 
-def _bad(what: str, value: Any, wanted: str) -> ArchiveError:
+def bad(what: str, value: Any, wanted: str) -> ArchiveError:
+    """That a field holds something else than is wanted."""
     shown = repr(value)
     return ArchiveError(f"{what} is {shown if len(shown) <= 60 else shown[:57] + '…'}, not {wanted}")
 
@@ -44,48 +45,49 @@ def _bad(what: str, value: Any, wanted: str) -> ArchiveError:
 def text(value: Any, what: str) -> str:
     """A text that can be stored."""
     if not isinstance(value, str):
-        raise _bad(what, value, "a text")
+        raise bad(what, value, "a text")
     return value
 
 
 def ident(value: Any, what: str) -> str:
     """A UUID in its canonical form."""
     if not isinstance(value, str) or not _ID.fullmatch(value):
-        raise _bad(what, value, "a UUID")
+        raise bad(what, value, "a UUID")
     return value
 
 
 def whole(value: Any, what: str, low: int = 0) -> int:
     """A whole number that SQLite can hold, at least `low`."""
     if not isinstance(value, int) or isinstance(value, bool) or not low <= value < _INT64:
-        raise _bad(what, value, f"a whole number from {low}")
+        raise bad(what, value, f"a whole number from {low}")
     return value
 
 
-def _instant(value: Any, what: str) -> Any:
+def instant(value: Any, what: str) -> Any:
+    """A time, of µs since 1970."""
     try:
         return from_micros(whole(value, what, -_INT64))
     except InvalidInput:
-        raise _bad(what, value, "a time in the years 1 to 9999") from None
+        raise bad(what, value, "a time in the years 1 to 9999") from None
 
 
-def _clock(value: Any, what: str) -> Any:
+def clock(value: Any, what: str) -> Any:
     """A time at which something was stored. One in the future would stand before all that is stored from now on."""
-    found = _instant(value, what)
+    found = instant(value, what)
     if found > utcnow() + MAX_AHEAD:
-        raise _bad(what, value, "a time that has been; it was written by a machine whose clock is wrong")
+        raise bad(what, value, "a time that has been; it was written by a machine whose clock is wrong")
     return found
 
 
 def _share(value: Any, what: str) -> float:
     if not isinstance(value, (int, float)) or isinstance(value, bool) or not 0 <= value <= 1:
-        raise _bad(what, value, "a number from 0 to 1")
+        raise bad(what, value, "a number from 0 to 1")
     return float(value)
 
 
 def _word(value: Any, what: str) -> str:
     if not isinstance(value, str) or not _WORD.fullmatch(value):
-        raise _bad(what, value, "a lower-case word")
+        raise bad(what, value, "a lower-case word")
     return value
 
 
@@ -95,7 +97,7 @@ def _member(enum: type[E]) -> Callable[[Any, str], E]:
     def read(value: Any, what: str) -> E:
         found = known.get(value) if isinstance(value, str) else None
         if found is None:
-            raise _bad(what, value, f"one of {', '.join(known)}")
+            raise bad(what, value, f"one of {', '.join(known)}")
         return found
 
     return read
@@ -103,13 +105,13 @@ def _member(enum: type[E]) -> Callable[[Any, str], E]:
 
 def _object(value: Any, what: str) -> Mapping[str, Any]:
     if not isinstance(value, dict):
-        raise _bad(what, value, "an object")
+        raise bad(what, value, "an object")
     return value or EMPTY
 
 
 def _texts(value: Any, what: str) -> tuple[str, ...]:
     if not isinstance(value, list):
-        raise _bad(what, value, "a list of texts")
+        raise bad(what, value, "a list of texts")
     return tuple(text(v, f"{what}[{i}]") for i, v in enumerate(value))
 
 
@@ -121,20 +123,20 @@ _SOURCE: Mapping[str, Read] = {
     **dict.fromkeys(("message_id", "role", "speaker", "uri"), text),
     **dict.fromkeys(("start", "end"), whole),
     "memory_id": ident,
-    "time": _instant,
+    "time": instant,
 }
 
 
 def _sources(value: Any, what: str) -> tuple[Source, ...]:
     if not isinstance(value, list):
-        raise _bad(what, value, "a list of sources")
+        raise bad(what, value, "a list of sources")
     return tuple(Source(**_fields(v, _SOURCE, f"{what}[{i}]")) for i, v in enumerate(value))
 
 
 def _fields(value: Any, schema: Mapping[str, Read], what: str, needed: Collection[str] = ()) -> dict[str, Any]:
     """The values of an object whose keys must be among the schema's and hold the needed ones."""
     if not isinstance(value, dict):
-        raise _bad(what, value, "an object")
+        raise bad(what, value, "an object")
     for key in value:
         if key not in schema:
             raise ArchiveError(f"{what} has an unknown field {key!r:.60}")
@@ -148,9 +150,9 @@ def _fields(value: Any, schema: Mapping[str, Read], what: str, needed: Collectio
 
 _MEMORY: Mapping[str, Read] = {
     **dict.fromkeys(("title", "owner", "session", "role", "speaker", "message_id", "slot"), _optional(text)),
-    **dict.fromkeys(("valid_from", "valid_to"), _optional(_instant)),
-    **dict.fromkeys(("retracted_at", "known_to"), _optional(_clock)),
-    **dict.fromkeys(("recorded_at", "known_from"), _clock),
+    **dict.fromkeys(("valid_from", "valid_to"), _optional(instant)),
+    **dict.fromkeys(("retracted_at", "known_to"), _optional(clock)),
+    **dict.fromkeys(("recorded_at", "known_from"), clock),
     **dict.fromkeys(("confidence", "importance", "trust"), _share),
     **dict.fromkeys(("info", "body"), _object),
     "id": ident,
@@ -174,12 +176,12 @@ _VERSION: Mapping[str, Read] = {
 _VERSION_NEEDS = ("id", "kind", "text", "version", "known_from", "recorded_at", "op", "actor", "change")
 _EDGE: Mapping[str, Read] = {
     **dict.fromkeys(("src", "dst", "opened"), ident),
-    **dict.fromkeys(("valid_from", "valid_to"), _optional(_instant)),
-    "known_to": _optional(_clock),
+    **dict.fromkeys(("valid_from", "valid_to"), _optional(instant)),
+    "known_to": _optional(clock),
     "type": _member(EdgeType),
     "predicate": _optional(text),
     "weight": _share,
-    "known_from": _clock,
+    "known_from": clock,
     "info": _object,
     "closed": _optional(ident),
 }
@@ -187,7 +189,7 @@ _KEY_FIELDS: Mapping[str, Read] = {"key": text, "id": ident}
 _TODO: Mapping[str, Read] = {
     "id": ident,
     "task": _word,
-    "since": _clock,
+    "since": clock,
     "attempts": whole,
     "error": _optional(text),
 }
@@ -211,7 +213,7 @@ def version_line(v: StoredVersion) -> bytes:
         out["cause"] = v.cause
     if v.text_version != m.version:
         out["text_version"] = v.text_version
-    return _line(out)
+    return json_line(out)
 
 
 def read_version(value: Any) -> StoredVersion:
@@ -232,7 +234,7 @@ def edge_line(stored: StoredEdge) -> bytes:
     out["opened"] = stored.opened
     if stored.closed is not None:
         out["closed"] = stored.closed
-    return _line(out)
+    return json_line(out)
 
 
 def read_edge(value: Any) -> StoredEdge:
@@ -240,26 +242,26 @@ def read_edge(value: Any) -> StoredEdge:
     found = _fields(value, _EDGE, "edge", ("src", "dst", "type", "weight", "known_from", "opened"))
     opened, closed = found.pop("opened"), found.pop("closed", None)
     if found.get("predicate") and found["type"] is not EdgeType.RELATES_TO:
-        raise _bad("edge.predicate", found["predicate"], f"possible for an edge of type {found['type']}")
+        raise bad("edge.predicate", found["predicate"], f"possible for an edge of type {found['type']}")
     return StoredEdge(Edge(**found), opened, closed)
 
 
 def key_line(key: StoredKey) -> bytes:
     """The line of a key."""
-    return _line({"key": key.key.hex(), "id": key.id})
+    return json_line({"key": key.key.hex(), "id": key.id})
 
 
 def read_key(value: Any) -> StoredKey:
     """The key of a line's object."""
     found = _fields(value, _KEY_FIELDS, "key", tuple(_KEY_FIELDS))
     if not _KEY.fullmatch(found["key"]):
-        raise _bad("key.key", found["key"], "hexadecimal")
+        raise bad("key.key", found["key"], "hexadecimal")
     return StoredKey(bytes.fromhex(found["key"]), found["id"])
 
 
 def todo_line(todo: Todo) -> bytes:
     """The line of a mark."""
-    return _line({n: _plain(getattr(todo, n)) for n in _TODO})
+    return json_line({n: _plain(getattr(todo, n)) for n in _TODO})
 
 
 def read_todo(value: Any) -> Todo:
@@ -269,7 +271,7 @@ def read_todo(value: Any) -> Todo:
 
 def image_line(stored: StoredImage) -> bytes:
     """The line of an image."""
-    return _line(
+    return json_line(
         {
             "id": stored.digits,
             "media_type": stored.image.media_type,
@@ -285,12 +287,12 @@ def read_image(value: Any) -> StoredImage:
     try:
         data = base64.b64decode(found["data"], validate=True)
     except ValueError:
-        raise _bad("image.data", found["data"], "base64") from None
+        raise bad("image.data", found["data"], "base64") from None
     if hashlib.sha256(data).hexdigest() != found["id"]:
         raise ArchiveError(f"image {found['id']:.80} holds other bytes than its name says")
     kind = found["media_type"]
     if Image.of(data, kind).media_type != kind or not found["records"]:
-        raise _bad("image.media_type", kind, "what the image begins like")
+        raise bad("image.media_type", kind, "what the image begins like")
     return StoredImage(found["id"], Image(data, kind), found["records"])
 
 
@@ -315,7 +317,8 @@ def load(line: bytes, what: str) -> Any:
     return value
 
 
-def _line(value: Mapping[str, Any]) -> bytes:
+def json_line(value: Mapping[str, Any]) -> bytes:
+    """A line of an archive."""
     line = dump(value) + b"\n"
     if len(line) > MAX_LINE:
         raise ArchiveError(

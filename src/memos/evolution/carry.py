@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from memos.evolution import policies, skills
-from memos.memory.learned import SkillBody
 from memos.memory.model import Kind, Memory
 from memos.storage.sqlite import lived
 from memos.storage.sqlite.lived import Uncarried
@@ -38,7 +37,8 @@ def carried_home(tx: Any, trial: Uncarried, cube: str) -> Copied | None:
 
 
 def _copied(memory: Memory) -> Copied | None:
-    if memory.kind is not Kind.SKILL or not memory.owner:
+    back = memory.body.get("shared_from")  # of a policy too
+    if not isinstance(back, str) or not memory.owner:
         return None
-    home, _, source = SkillBody.of(memory).shared_from.rpartition("/")
+    home, _, source = back.rpartition("/")
     return Copied(home, source, memory.owner) if home and source else None

@@ -82,7 +82,7 @@ def _candidates(lessons: Sequence[Told]) -> list[Heads]:
 def _only_noise(told: Told, heads: Heads) -> bool:
     """Whether the calls beside these have nothing to do with the task: they name nothing that it names."""
     kept = {s.number for s in realised(told, heads).actions}
-    about = {w for text in told.known for w in _TOKEN.findall(text.lower())}
+    about = set(_TOKEN.findall(told.about.lower()))
     for step in told.actions:
         if step.number not in kept and step.use is not None:
             own = set(_TOKEN.findall(step.use.input.lower())) - set(_TOKEN.findall(head(step).lower()))

@@ -12,7 +12,7 @@ _I = re.IGNORECASE
 # -- English -------------------------------------------------------------------------------------------------------
 
 OPENERS = re.compile(
-    r"(?:(?:ok(?:ay)?|hey|hi|hello|well|so|also|and|but|now|then|no+|nope|wrong|sorry|thanks|thank you|great|good|right|yes|"
+    r"(?:(?:ok(?:ay)?|hey|hi|hello|well|so|also|and|but|now|then|no+(?! more| \w+ should)|nope|wrong|sorry|thanks|thank you|great|good|right|yes|"
     r"please|pls|plz|kindly|just|by the way|btw|one more thing|another thing|fyi|actually|again|"
     r"(?:a )?(?:quick )?(?:note|reminder|rule|important|general rule|house rule|lesson learned|as a rule|in general|generally|"
     r"as a general rule)(?: of thumb)?(?=\s*[:,–—-])|rule \d+(?=\s*[:.]))\b[\s,.:;!…–—-]*)+",
@@ -122,7 +122,7 @@ VERBS = frozenset(
     "hardcode hard-code change modify update upgrade downgrade pin import export download upload fetch query search look double-check "
     "back backup validate confirm review summarize summarise translate convert document comment indent lint set configure disable enable "
     "pass wrap escape quote catch retry try prefer choose pick favor favour stick follow respect apply execute schedule notify tell inform "
-    "mention say report stop kill wait connect disconnect reboot reload rely trust let leave go take do bring begin end finish sign round "
+    "mention say report stop kill wait connect disconnect reboot reload rely trust leave go take do bring begin end finish sign round "
     "sort order list provide avoid refer speak talk expose share leak submit approve accept reject release tag bump switch replace "
     "declare define mock stub handle plan think limit cap consult be have get work clean cleanup clear drop truncate reset revert force "
     "force-push cache bypass hide mount grant chmod sudo upload ssh omit access buy order book pay charge compress archive annotate".split()
@@ -189,7 +189,7 @@ REPORTED_LAST = re.compile(
 IDIOMS = re.compile(
     r"(?:never (?:mind|say never|been|had|was|heard|seen|liked|knew|understood|got|did|worked|happened|fails|gonna|too late|a dull)|"
     r"always (?:on|a|the|been|wanted|loved|liked|had|was|knew|thought|will|there|happy|nice|good|look(?:ing)? (?:on|forward)|do(?:es|ing)?(?: that| this| it)?[\s.!]*$)|"
-    r"(?:do(?:n['’]?t| not)|never) (?:worry|mind|forget|bother|get me wrong|be (?:silly|sorry|afraid|shy|scared)|give up|lose hope|let (?:me|it|them) (?:down|get)|hesitate|care|think so|know)|"
+    r"(?:do(?:n['’]?t| not)|never) (?:worry|mind|forget|bother|get me wrong|be (?:silly|sorry|afraid|shy|scared)|give up|lose hope|let (?:me|it|them) (?:down|get|know)|hesitate|care|think so|know)|"
     r"(?:stop|quit) (?:it|that|this|here|now|right|the)\b)",
     _I,
 )
@@ -203,6 +203,13 @@ VALUE = re.compile(
     r"account|user|table|figure|title) ?\S*$|[\d$€£#:./_-]+\S*$|[~/]\S*$|\S+@\S+$|(?:the|this|that|these|those|my|your|his|her|their|it|its|one|another)\b(?!.*\b(?:tool|command|"
     r"api|cli|library|client|approach|style|standard|format|mode)\b)|(?:mon|tues|wednes|thurs|fri|satur|sun)day|(?:red|blue|green|black|white|yellow|orange|"
     r"pink|purple|grey|gray|sugar|salt|butter|oil|milk|chicken|beef|tofu|honey|\w+ flour|tea|coffee)\b)",
+    _I,
+)
+
+ANY = re.compile(  # without one of these words no sentence is a directive
+    r"\b(?:always|never|ever|from|future|forward|henceforth|prefer\w*|favou?r|instead|rather|over|stop|quit|avoid|refrain|steer|stay|"
+    r"more|again|every\w*|each|any\w*|whenever|next|must|can|may|should|have|rule|general|default|circumstances|time|times|"
+    r"not|without|starting|case|long\w*|invariably|consistently|good)\b|n['’]t\b",
     _I,
 )
 

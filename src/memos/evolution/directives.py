@@ -25,6 +25,7 @@ from memos.text.spans import sentences
 
 MOST = 20  # directives of one text
 LONGEST = 400  # characters of a sentence that is looked at
+BRIEF = 600  # characters of a text in which "you must not" is taken for a rule, not for a term of the task
 ONCE_MORE = 0.1  # strength that being told again adds
 _QUOTED = re.compile(
     r"\"[^\"\n]{2,200}\"|“[^”\n]{1,200}”|「[^」\n]{1,200}」|『[^』\n]{1,200}』|‘[^’\n]{2,200}’(?!\w)|`[^`\n]{1,200}`"
@@ -44,7 +45,7 @@ def directives_of(
         if len(line) > LONGEST or w.LOG_LINE.match(line):
             before = None
             continue
-        found, forbidden = heard(line, text[start:end], agent)
+        found, forbidden = heard(line, text[start:end], agent, brief=len(text) <= BRIEF)
         if not found and before is not None and (said := said_instead(line, text[start:end])) is not None:
             found = [
                 Directive(prefer=said, avoid=before[0], strength=0.7, start=before[1] - start, end=len(line.rstrip()))

@@ -10,6 +10,7 @@ from memos.evolution import directive_words as w
 
 _HAN = re.compile(r"[\u4e00-\u9fff]")
 _WORD = re.compile(r"[\w'’-]+")
+_PREFERRING = ("prefer", "favor", "favour")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,14 +29,16 @@ class Directive:
     text: str = ""
 
 
-def heard(line: str, own: str, agent: str) -> tuple[list[Directive], str | None]:
-    """The directives of a sentence (places within it), and what it forbids to use without saying for how long."""
+def heard(line: str, own: str, agent: str, *, brief: bool = True) -> tuple[list[Directive], str | None]:
+    """The directives of a sentence (places within it), and what it forbids to use without saying for how long. `brief`: it is not
+    part of a long text, in which "you must not" is said of the task.
+    """
     if len(_HAN.findall(line)) >= 3:
         return _chinese(line, own), None
-    return _english(line, own, agent)
+    return _english(line, own, agent, brief) if w.ANY.search(line) else ([], None)
 
 
-def _english(line: str, own: str, agent: str) -> tuple[list[Directive], str | None]:
+def _english(line: str, own: str, agent: str, brief: bool) -> tuple[list[Directive], str | None]:
     stop = len(line.rstrip(" \t\n.!…"))
     at = len(line) - len(line.lstrip())
     if line[at : at + 1] in "\"“‘'`":  # somebody's words, not an order
@@ -59,7 +62,7 @@ def _english(line: str, own: str, agent: str) -> tuple[list[Directive], str | No
         return [], None
     if w.ONE_OFF.search(body):
         return [], None
-    return _Order(line, own, at, len(line.rstrip(" \t\n.!?…"))).read()
+    return _Order(line, own, at, len(line.rstrip(" \t\n.!?…")), brief).read()
 
 
 @dataclass(slots=True)
@@ -70,6 +73,7 @@ class _Order:
     own: str
     at: int
     stop: int
+    brief: bool = True
     standing: bool = False
     always: bool = False
     never: bool = False
@@ -110,12 +114,12 @@ class _Order:
         while True:
             here = self.at
             text = self.line[here : self.stop]
-            if (m := w.STANDING_HEAD.match(text)) or (m := w.NEXT.match(text)):
+            if m := w.EVERY.match(text):
+                self.standing, self.when = True, self._own(here, here + m.end("cond"))
+            elif (m := w.STANDING_HEAD.match(text)) or (m := w.NEXT.match(text)):
                 self.standing = True
                 self.never |= "no circumstances" in m[0].lower()
                 self.strength = max(self.strength, 0.6 if "next" in m[0].lower() else 0.8)
-            elif m := w.EVERY.match(text):
-                self.standing, self.when = True, self._own(here, here + m.end("cond"))
             elif m := w.INSTEAD_FIRST.match(text):
                 self.old = self._own(here + m.start("old"), here + m.end("old"))
             elif m := w.POLITE_NOT.match(text):
@@ -175,34 +179,40 @@ class _Order:
         negative = self.no or self.never
         lasting = self.standing or self.always or self.never or (negative and self.again)
         if self.allowed:
-            return (
-                ([replace(self._made(start, 0.4), prefer=self._rest())], None)
-                if self.again or self.standing
-                else ([], None)
-            )
-        if negative and (pair := w.NOT_BUT.match(rest)):
-            new, old = self._part(pair, "new"), self._part(pair, "old")
-            if lasting or not w.VALUE.match(_object(pair["old"])):
-                return [replace(self._made(start, 0.8), prefer=f"{pair['verb']} {new}", avoid=old)], None
-        if not negative and self.old:
-            if lasting or verb in w.USING:
-                return [replace(self._made(start, 0.7), prefer=self._rest(), avoid=self.old)], None
-            return [], None
-        shape = w.OVER if verb in ("prefer", "favor", "favour") else w.COMPARED
-        if not negative and (pair := shape.match(rest)) and (lasting or verb in w.USING):
-            new, old = self._part(pair, "new"), self._part(pair, "old")
-            plain = _object(pair["new"])
-            if lasting or not (w.VALUE.match(plain) or w.VALUE.match(_object(pair["old"]))):
-                return [replace(self._made(start, 0.7), prefer=new, avoid=_with_verb(new, old))], None
-            return [], None
-        if verb in ("prefer", "favor", "favour") and not negative and not w.VALUE.match(_object(rest)):
+            again = [replace(self._made(start, 0.4), prefer=self._rest())]
+            return (again if self.again or self.standing else []), None
+        compared = self._instead(start, rest, lasting) if negative else self._compared(start, verb, rest, lasting)
+        if compared is not None:
+            return compared, None
+        if verb in _PREFERRING and not negative and not w.VALUE.match(_object(rest)):
             return [replace(self._made(start, 0.6), prefer=self._rest())], None
-        if negative and not lasting and (self.duty or w.WITHOUT.search(self.line[self.at :])):
-            lasting = (self.duty and " " in rest.strip()) or bool(w.WITHOUT.search(self.line[self.at :]))
+        if negative and not lasting:
+            lasting = (self.duty and self.brief and " " in rest.strip()) or bool(w.WITHOUT.search(rest))
         if not lasting:
             return [], (self._rest() if negative and verb in w.USING else None)
         made = self._made(start, 0.9 if self.never or self.always else 0.8)
         return [replace(made, avoid=self._rest()) if negative else replace(made, prefer=self._rest())], None
+
+    def _instead(self, start: int, rest: str, lasting: bool) -> list[Directive] | None:
+        """ "Do not use pip, use uv"; None where it is no such sentence."""
+        pair = w.NOT_BUT.match(rest)
+        if pair is None or not (lasting or not w.VALUE.match(_object(pair["old"]))):
+            return None
+        new, old = self._part(pair, "new"), self._part(pair, "old")
+        return [replace(self._made(start, 0.8), prefer=f"{pair['verb']} {new}", avoid=old)]
+
+    def _compared(self, start: int, verb: str, rest: str, lasting: bool) -> list[Directive] | None:
+        """ "Use uv instead of pip", "prefer uv over pip", "instead of pip, use uv"; None where nothing is compared."""
+        if self.old:
+            good = lasting or verb in w.USING
+            return [replace(self._made(start, 0.7), prefer=self._rest(), avoid=self.old)] if good else []
+        pair = (w.OVER if verb in _PREFERRING else w.COMPARED).match(rest)
+        if pair is None or not (lasting or verb in w.USING):
+            return None
+        if not lasting and any(w.VALUE.match(_object(pair[one])) for one in ("new", "old")):
+            return []
+        new, old = self._part(pair, "new"), self._part(pair, "old")
+        return [replace(self._made(start, 0.7), prefer=new, avoid=_with_verb(new, old))]
 
     def _stop(self, start: int, verb: str) -> tuple[list[Directive], str | None]:
         """ "Stop adding emojis", "no more emojis", "avoid regular expressions from now on"."""
@@ -244,6 +254,8 @@ def _chinese(line: str, own: str) -> list[Directive]:
     stop = len(line.rstrip(" \t\n。.!！…~"))
     at = start = len(line) - len(line.lstrip())
     if line[at : at + 1] in '"“「『‘《`':
+        return []
+    if w.ZH_REPORTED.match(line, at, stop):
         return []
     at = _cut_all(w.ZH_LEAD, line, at, stop)
     start = at

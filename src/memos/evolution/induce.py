@@ -1,5 +1,5 @@
-"""From lessons that are alike to one policy: what they have in common, with what differs as parameters. Pure, extractive: every word
-of a policy was said, printed as an error, or given to a call that worked.
+"""From lessons that are alike to one policy: what they have in common, with what differs as parameters. Pure, extractive: every
+word of a policy was said, printed as an error, or given to a call that worked.
 """
 
 from __future__ import annotations
@@ -14,10 +14,11 @@ from memos.evolution.common import heads_of
 from memos.evolution.lessons import Told
 from memos.memory.episode import Step
 from memos.memory.learned import Action, Form, Parameter, PolicyBody
-from memos.text.template import Template, escape, fill, generalise, match, names, wide
-from memos.text.wordings import wordings
+from memos.text.template import Template, escape, fill, generalise, match, match_any, names, wide
+from memos.text.wordings import abstracted, wordings
 
 MEMBERS = 12  # lessons that the words of a policy are made of
+PLACES = 8  # environments that a policy names
 ROLES = ("goal", "error", "input")
 
 
@@ -53,8 +54,7 @@ def induce(form: Form, lessons: Sequence[Told]) -> list[Induced]:
 
 def chosen(lessons: Sequence[Told]) -> tuple[Told, ...]:
     """At most `MEMBERS` of some lessons, the first and the last of them, one of each episode first."""
-    seen: set[str] = set()
-    once = [t for t in lessons if not (t.lesson.episode in seen or seen.add(t.lesson.episode))]
+    once = [*{t.lesson.episode: t for t in reversed(lessons)}.values()][::-1]
     if len(once) <= MEMBERS:
         return tuple(once)
     return (*once[: MEMBERS // 2], *once[-MEMBERS // 2 :])
@@ -83,8 +83,10 @@ def body_of(form: Form, members: Sequence[Told]) -> PolicyBody | None:
     body = _worded(form, members, core, kept)
     return replace(
         body,
-        error="\n".join(said.patterns),
-        goal="\n".join(asked.patterns),
+        error=said.patterns[0] if said.patterns else "",
+        errors=said.patterns[1:],
+        goal=asked.patterns[0] if asked.patterns else "",
+        goals=asked.patterns[1:],
         trigger=_trigger(form, members, said.patterns, asked.patterns),
     )
 
@@ -101,8 +103,8 @@ def fits(body: PolicyBody, told: Told) -> dict[str, str] | None:
     values: dict[str, str] = {}
     procedure = list(body.procedure)
     if body.form is Form.AVOID:
-        tool, _, pattern = body.avoid.partition(": ")
-        found = match(pattern, told.input, wide=broad) if tool == told.tool else None
+        failed = procedure[0] if procedure else Action("", "")
+        found = match(failed.input, told.input, wide=broad) if failed.tool == told.tool else None
         return None if found is None or not _stand(body, found, told) else found
     if body.form is Form.FIX:
         if is_instead(told) != bool(body.avoid):
@@ -121,22 +123,21 @@ def fits(body: PolicyBody, told: Told) -> dict[str, str] | None:
 
 def covers(body: PolicyBody, told: Told, values: Mapping[str, str]) -> bool:
     """Whether a policy already knows how this lesson's error and goal are put, and where it was."""
-    from memos.text.template import match_any
-
     broad = wide(body.parameters)
-    if told.error and match_any(body.error, told.error, wide=broad, values=values) is None:
+    if told.error and match_any((body.error, *body.errors), told.error, wide=broad, values=values) is None:
         return False
-    if told.goal and match_any(body.goal, told.goal, wide=broad, values=values) is None:
+    if told.goal and match_any((body.goal, *body.goals), told.goal, wide=broad, values=values) is None:
         return False
-    return told.environment in (body.environment, "") or told.environment in body.boundary
+    return told.environment in ("", *body.environments) or len(body.environments) >= PLACES
 
 
 def procedure_key(owner: str, body: PolicyBody) -> bytes:
     """What makes a policy the same again: what it does, whatever its parameters are called."""
     order: dict[str, str] = {}
-    parts = [f"{a.tool}\1{a.input}" for a in body.procedure] or [body.avoid, body.error]
+    parts = [f"{a.tool}\1{a.input}" for a in body.procedure]
     number = re.compile(r"\{([a-z][a-z0-9_]{0,39})\}")
     plain = [number.sub(lambda m: "{" + order.setdefault(m[1], str(len(order))) + "}", part) for part in parts]
+    parts += [body.error] if body.form is Form.AVOID else []
     again = "instead" if body.form is Form.FIX and body.avoid else ""
     return hashlib.sha256("\0".join(("policy", owner, body.form.value, again, *plain)).encode()).digest()
 
@@ -226,10 +227,11 @@ def _worded(form: Form, members: Sequence[Told], core: Template, parameters: tup
         tool=first.tool or (tools[0] if tools else ""),
         parameters=parameters,
         environment=environments[0] if len(environments) == 1 else "",
-        boundary=f"Seen in {', '.join(environments)}." if environments else "",
+        environments=tuple(environments[:PLACES]),
     )
     if form is Form.AVOID:
-        return replace(body, avoid=f"{first.tool}: {core.patterns[0]}")
+        failed = Action(first.tool, core.patterns[0])
+        return replace(body, procedure=(failed,), avoid=f"{failed.tool}: {failed.input}")
     patterns = core.patterns if form is Form.PATH else core.patterns[1:]
     procedure = tuple(Action(tool, pattern) for tool, pattern in zip(tools, patterns, strict=True))
     if form is Form.PATH:
@@ -249,8 +251,6 @@ def _worded(form: Form, members: Sequence[Told], core: Template, parameters: tup
 
 def _check(members: Sequence[Told], core: Template, parameters: tuple[Parameter, ...]) -> str:
     """The check that most paths end with, where one does."""
-    from memos.text.wordings import abstracted
-
     found: Counter[str] = Counter()
     for told in members:
         values = core.match(_texts(Form.PATH, told)) or {}

@@ -69,12 +69,13 @@ def learn_episode(tx: Any, id: str) -> Learned | None:
     lived.set_values(tx, {n: (c.alpha, c.value) for n, c in case.credits.items()}, id)
     worth = case.reward
     lived.set_reward(tx, id, worth.value, worth.confidence, tx.now)  # what is settled below counts this episode too
-    touched = policies.learn(tx, case)
-    tried = trials.resolve(tx, case)
-    repair.settle(tx, case)
-    policies.settle(tx, touched | tried)
-    world.restate(tx, case, touched | tried)
-    skills.settle(tx, touched | tried)
+    with lived.reading_once(tx.db):
+        touched = policies.learn(tx, case)
+        tried = trials.resolve(tx, case)
+        repair.settle(tx, case)
+        policies.settle(tx, touched | tried)
+        world.restate(tx, case, touched | tried)
+        skills.settle(tx, touched | tried)
     news = before is None or before.learned_at is None or before.reward != worth.value
     if news:
         numbers = {"reward": worth.value, "confidence": round(worth.confidence, 4), "steps": len(case.steps)}

@@ -24,10 +24,11 @@ MOST_LESSONS = 40  # of an episode
 MOST_ACTIONS = 8  # of a lesson
 AVOIDED = 0.8  # what it is worth not to do again what failed to the end
 
-_EXPLORING = frozenset(
-    "ls dir cat head tail less more grep rg find locate which type whereis whoami who id uname uptime df du free top ps env printenv "
-    "history pwd echo date hostname stat file man help tree wc lsof lsblk ip ifconfig netstat ss".split()
-)
+_EXPLORERS = """
+ls dir cat head tail less more grep rg find locate which type whereis whoami who id uname uptime df du free top ps env
+printenv history pwd echo date hostname stat file man help tree wc lsof lsblk ip ifconfig netstat ss
+"""
+_EXPLORING = frozenset(_EXPLORERS.split())
 _CHECKING = re.compile(
     r"(?:^|[\s_./-])(?:show|status|check|checks|verify|validate|test|tests|pytest|health|healthz|healthcheck|describe|inspect|ping|curl|"
     r"diff|lint|assert|--version|-v|get|view|read|list|ls|cat|is-active|查看|检查|验证|测试)(?:$|[\s_./:-])",
@@ -50,11 +51,17 @@ class Told:
     actions: tuple[Step, ...]
     check: Step | None
     steps: tuple[Step, ...]
+    hindered: str = ""  # what failed on the way of a path, and how
 
     @property
     def known(self) -> tuple[str, ...]:
         """The texts in which a parameter's value can stand before anything is done."""
         return (self.goal, self.error, self.input)
+
+    @property
+    def about(self) -> str:
+        """Everything that says what the task is about."""
+        return " ".join((*self.known, self.hindered))
 
 
 def lessons_of(case: Case) -> list[Lesson]:
@@ -93,6 +100,11 @@ def told(lesson: Lesson, episode: Episode, steps: Mapping[int, Step]) -> Told | 
         tuple(steps[n] for n in lesson.steps.get("done", ())),
         one.get("check"),
         tuple(steps[n] for n in sorted(set(numbers))),
+        "\n".join(
+            f"{s.use.input} {_plain(telling_line(said(s)))}"
+            for s in (steps[n] for n in lesson.steps.get("hindered", ()))
+            if s.use
+        ),
     )
 
 
@@ -132,13 +144,12 @@ def _of_failure(case: Case, calls: Sequence[Step], place: int, goal: int | None)
     """What the failure of a call teaches, unless the same call fails in the same way later: then that failure does."""
     failed = calls[place]
     assert failed.use is not None
-    kind = signature_key(failed.use.tool, said(failed))
+    kind = _kind(failed)
     context = context_key(failed.use.tool, failed.use.input)
     after = calls[place + 1 :]
     again = next((i for i, s in enumerate(after) if _context(s) == context), None)
-    if again is not None and ended(after[again]) is False:
-        if signature_key(failed.use.tool, said(after[again])) == kind:
-            return []
+    if again is not None and ended(after[again]) is False and _kind(after[again]) == kind:
+        return []
     done, resolved = _resolution(failed, after, again, case)
     base: dict[str, tuple[int, ...]] = {"goal": (goal,) if goal is not None else (), "failed": (failed.number,)}
     if resolved is None:
@@ -158,8 +169,11 @@ def _resolution(
 ) -> tuple[tuple[Step, ...], Step | None]:
     """What was done about a failure, and the call that shows that it helped; None where nothing does."""
     if again is not None:
-        done = tuple(s for s in after[:again] if ended(s) and not _same_call(s, failed))
-        return (_without_repeats(done), after[again]) if len(done) <= MOST_ACTIONS else ((), None)
+        repeated = _same_call(after[again], failed)
+        done = tuple(s for s in after[: again + (not repeated)] if ended(s) and not _same_call(s, failed))
+        if len(done) > MOST_ACTIONS or not (repeated or ended(after[again])):
+            return (), None
+        return _without_repeats(done), after[again]
     kind = head(failed)
     other = next((i for i, s in enumerate(after) if ended(s) and head(s) == kind), None)
     if other is not None and not is_checking(failed):
@@ -187,7 +201,13 @@ def _path(case: Case, calls: Sequence[Step], goal: int | None) -> Lesson | None:
     done = _without_repeats(tuple(s for s in worked if s is not check and not (check and _same_call(s, check))))
     if not done or len(done) > MOST_ACTIONS:
         return None
-    numbers = {"goal": (goal,), "done": tuple(s.number for s in done), "check": (check.number,) if check else ()}
+    failed = tuple(s.number for s in calls if ended(s) is False)[:MOST_ACTIONS]
+    numbers = {
+        "goal": (goal,),
+        "done": tuple(s.number for s in done),
+        "check": (check.number,) if check else (),
+        "hindered": failed,
+    }
     bucket = hashlib.sha256(f"path\0{head(first)}".encode()).digest()[:16]
     value = max((case.credits[s.number].value for s in done if s.number in case.credits), default=case.reward.value)
     return Lesson(
@@ -203,6 +223,10 @@ def _without_repeats(done: tuple[Step, ...]) -> tuple[Step, ...]:
 
 def _same_call(a: Step, b: Step) -> bool:
     return a.use is not None and b.use is not None and (a.use.tool, a.use.input) == (b.use.tool, b.use.input)
+
+
+def _kind(step: Step) -> bytes:
+    return signature_key(step.use.tool if step.use else "", said(step))
 
 
 def _context(step: Step) -> bytes:

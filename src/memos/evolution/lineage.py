@@ -25,14 +25,15 @@ def lineage(db: apsw.Connection, id: str) -> Lineage:
         raise NotFound(f"memory {id} does not exist in this cube")
     met: dict[str, Memory] = {id: root[0]}
     depth = {id: 0}
-    edges: list[Edge] = []
+    edges: dict[tuple[str, str, EdgeType], Edge] = {}
     for down in (True, False):
         frontier = [id]
         while frontier and len(met) < MOST:
             links = reads.neighbors(db, frontier, 1, _DOWN, "out" if down else "in", _ANY, MOST)
             ends = {e.dst if down else e.src: e.src if down else e.dst for e in (link.edge for link in links)}
             new = {m.id: m for m in reads.get(db, [i for i in ends if i not in met], _ANY) if _belongs(m, down)}
-            edges += [link.edge for link in links if {link.edge.src, link.edge.dst} <= {*met, *new}]
+            within = (link.edge for link in links if {link.edge.src, link.edge.dst} <= {*met, *new})
+            edges |= {(e.src, e.dst, e.type): e for e in within}
             for ident, memory in new.items():
                 met[ident] = memory
                 depth[ident] = depth[ends[ident]] + (-1 if down else 1)
@@ -40,7 +41,7 @@ def lineage(db: apsw.Connection, id: str) -> Lineage:
     of = dict.fromkeys(e for m in met if (e := lived.episode_of_step(db, m)) is not None)
     found = [episode for e in of if (episode := lived.episode(db, e)) is not None]
     ordered = sorted(met.values(), key=lambda m: (-depth[m.id], m.id))
-    return Lineage(id, tuple(ordered), tuple(dict.fromkeys(edges)), depth, tuple(found))
+    return Lineage(id, tuple(ordered), tuple(edges.values()), depth, tuple(found))
 
 
 def _belongs(memory: Memory, down: bool) -> bool:

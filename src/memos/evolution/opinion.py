@@ -25,7 +25,7 @@ _LEVELS: tuple[tuple[float, re.Pattern[str]], ...] = tuple(
             r"\b(?:wrong|fail(?:s|ed|ure|ing)?|bad(?:ly)?|broken|broke|incorrect|(?:does|did|do|is|was|has|could|can|would)(?:n't| not) (?:\w+ ){0,2}?(?:work\w*|fix\w*|help\w*"
             r"|solve\w*|right|correct|done|finish\w*|complete\w*|run|succeed|answer\w*)|not (?:working|fixed|solved|done|what|correct|right|finished|resolved)|crash\w*"
             r"|error|errors|bug|buggy|lost|deleted my|rejected|disappoint\w*|poor|unusable|no good)\b"
-            r"|错了?|错误|失败|不对|不行|没用|没(?:有)?(?:解决|完成|成功|修好|做完|通过|达到|按)|不能用|不好用|坏了|报错|崩溃|差劲|失望|不满意|答非所问|不是我(?:想)?要",
+            r"|不好(?!意思)|错了?|错误|失败|不对|不行|没用|没(?:有)?(?:解决|完成|成功|修好|做完|通过|达到|按)|不能用|不好用|坏了|报错|崩溃|差劲|失望|不满意|答非所问|不是我(?:想)?要",
         ),
         (
             0.7,

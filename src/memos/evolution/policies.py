@@ -37,7 +37,7 @@ def learn(tx: Any, case: Case) -> set[str]:
     rows; to be called in the change that learns from the episode.
     """
     id = case.episode.id
-    former = {l.memory for l in lived.lessons_of(tx.db, id) if l.memory is not None}
+    former = {it.memory for it in lived.lessons_of(tx.db, id) if it.memory is not None}
     lived.put_lessons(tx, id, lessons_of(case))
     _note_what_works(tx, case)
     steps = {s.number: s for s in case.steps}
@@ -59,9 +59,9 @@ def settle(tx: Any, ids: Collection[str]) -> set[str]:
         if memory is None or memory.kind is not Kind.POLICY or memory.status in (Status.RETRACTED, Status.QUARANTINED):
             continue
         body = PolicyBody.of(memory)
-        if body.form is Form.DIRECTIVE or is_by_hand(body):
+        if is_by_hand(body):
             continue
-        state, why = _state(tx, id, body)
+        state, why = _state(tx, id, body, bool(memory.body.get("shared_from")))
         if state is body.state:
             continue
         status = Status.ARCHIVED if state is State.RETIRED else Status.ACTIVE
@@ -72,7 +72,11 @@ def settle(tx: Any, ids: Collection[str]) -> set[str]:
     return changed
 
 
-def _state(tx: Any, id: str, body: PolicyBody) -> tuple[State, str]:
+def _state(tx: Any, id: str, body: PolicyBody, is_copy: bool = False) -> tuple[State, str]:
+    if body.form is Form.DIRECTIVE or is_copy:
+        # it holds because somebody said so, or taught it elsewhere, until what it orders goes wrong again and again
+        state, why = reliability.policy_state(reliability.FEWEST_EPISODES, 1.0, lived.outcomes(tx.db, id))
+        return (state, why) if state is State.RETIRED else (body.state, body.why)
     counted = lived.counted(tx.db, id)
     if not counted.values and not counted.handed:
         return State.RETIRED, "nothing teaches it any more"
@@ -115,9 +119,9 @@ def _candidates(tx: Any, one: Told, former: Collection[str]) -> list[Memory]:
         ids[found] = None
     out = []
     for memory in (tx.get(id) for id in ids):
-        if memory is not None and memory.kind is Kind.POLICY and memory.status is not Status.RETRACTED:
-            if memory.body.get("form") == one.lesson.form:
-                out.append(memory)
+        stands = memory is not None and memory.kind is Kind.POLICY and memory.status is not Status.RETRACTED
+        if memory is not None and stands and memory.body.get("form") == one.lesson.form:
+            out.append(memory)
     return out
 
 
@@ -207,8 +211,8 @@ def _way_key(form: str, tool: str, heads: Heads, n: int) -> bytes:
 def _kept(tx: Any, found: Induced, episode: Episode) -> str:
     """A new policy, or the one there is that does the same."""
     key = procedure_key(episode.owner, found.body)
-    known = tx.find_key(key)
-    memory = None if known is None else tx.get(known)
+    known: str | None = tx.find_key(key)
+    memory: Memory | None = None if known is None else tx.get(known)
     if memory is not None and memory.kind is Kind.POLICY and memory.status is not Status.RETRACTED:
         for one in found.members:
             lived.attach(tx, (one.lesson.number,), memory.id)
@@ -262,7 +266,7 @@ def _restated(tx: Any, memory: Memory) -> None:
 
 def _members(tx: Any, memory: Memory) -> tuple[Told, ...]:
     """The good lessons that a policy's words are taken from."""
-    lessons = [l for l in lived.lessons_for(tx.db, memory.id) if l.value > 0]
+    lessons = [it for it in lived.lessons_for(tx.db, memory.id) if it.value > 0]
     if len(lessons) > 2 * LOOK_BACK:
         lessons = [*lessons[:LOOK_BACK], *lessons[-LOOK_BACK:]]
     body = PolicyBody.of(memory)
@@ -307,8 +311,10 @@ def _linked(tx: Any, id: str, members: Sequence[Told]) -> None:
 def _read(tx: Any, lessons: Iterable[Lesson]) -> list[Told]:
     """Lessons with their words; without those of which a step is gone."""
     given = [*lessons]
-    steps: Mapping[int, Step] = lived.steps_by_number(tx.db, {n for l in given for g in l.steps.values() for n in g})
-    episodes = lived.episodes_by_id(tx.db, {l.episode for l in given})
+    steps: Mapping[int, Step] = lived.steps_by_number(
+        tx.db, {n for it in given for group in it.steps.values() for n in group}
+    )
+    episodes = lived.episodes_by_id(tx.db, {it.episode for it in given})
     out = []
     for lesson in given:
         one = told(lesson, episodes[lesson.episode], steps) if lesson.episode in episodes else None

@@ -9,7 +9,7 @@ _LINE = 300
 
 def policy_title(body: PolicyBody) -> str:
     """A policy in one short line."""
-    what = body.trigger or next(iter((body.error or body.goal or body.avoid).splitlines()), "")
+    what = body.trigger or body.error or body.goal or body.avoid
     return f"{'Avoid' if body.form is Form.AVOID else 'When'} {_short(what, 110)}" if what else body.form.value
 
 
@@ -17,11 +17,11 @@ def policy_text(body: PolicyBody) -> str:
     """A policy in full, a part to a line: when, for example, do, check, not, instead, where."""
     lines = [f"When {_short(body.trigger)}"] if body.trigger else []
     shown = body.trigger
-    others = [p for p in (*body.error.splitlines(), *body.goal.splitlines()) if p and p not in shown]
+    others = [p for p in (body.error, *body.errors, body.goal, *body.goals) if p and p not in shown]
     lines += [f"Also: {_short(p)}" for p in others[:8]]
     lines += [
         f"{n}. {action.tool}: {action.input}" if action.tool else f"{n}. {action.input}"
-        for n, action in enumerate(body.procedure, 1)
+        for n, action in enumerate(body.procedure if body.form is not Form.AVOID else (), 1)
     ]
     lines += [f"Check: {_short(body.verification)}"] if body.verification else []
     lines += [f"Do not: {_short(body.avoid)}"] if body.avoid else []

@@ -23,6 +23,8 @@ LONGEST = 300  # characters of a pitfall or an example
 DESCRIPTION = 1_024  # characters, as the agent-skills format has it
 _NAME_WORDS = 40  # characters of a name that is made of words
 
+_SAID = "please can could would you kindly the an me my us our we want need it this that and or of for with to in on"
+_SMALL_TALK = frozenset(_SAID.split())
 _BRACES = re.compile(r"\{(\w+)\}")
 
 
@@ -82,31 +84,37 @@ def _is(action: Action, step: Step, policy: PolicyBody) -> bool:
 
 
 def _name(lead: PolicyBody) -> str:
-    if lead.form is Form.FIX:
-        return skill_name("fix " + _BRACES.sub(r"\1", lead.error or lead.trigger), _NAME_WORDS)
-    words = _BRACES.sub(r"\1", lead.goal or lead.trigger)
-    if not re.search("[a-z]", words.lower()):  # Chinese, say: the actions have names in letters
-        words = " ".join(f"{a.tool} {' '.join(a.input.split()[:2])}" for a in lead.procedure[:2])
-    return skill_name(words, _NAME_WORDS)
+    said = lead.error or lead.trigger if lead.form is Form.FIX else lead.goal or lead.trigger
+    words = _telling(_BRACES.sub(" ", said)) or _telling(said)
+    if not words:  # Chinese, say: the actions have names in letters
+        words = [w for a in lead.procedure[:2] for w in _telling(f"{a.tool} {' '.join(a.input.split()[:2])}")]
+    return skill_name(" ".join(["fix", *words] if lead.form is Form.FIX else words) or said, _NAME_WORDS)
+
+
+def _telling(said: str) -> list[str]:
+    """The words of a name: without politeness, articles and single letters."""
+    return [w for w in re.findall("[a-z0-9]+", said.lower()) if len(w) > 1 and w not in _SMALL_TALK]
 
 
 def _description(lead: PolicyBody, procedure: Sequence[Action]) -> str:
     tools = ", ".join(dict.fromkeys(a.tool for a in procedure if a.tool))
-    with_tools = f" ({len(procedure)} {'step' if len(procedure) == 1 else 'steps'}, with {tools})" if tools else ""
-    if lead.form is Form.FIX:
-        what = f"Resolves the error “{one_line(lead.error or lead.trigger)}”{with_tools}."
-    else:
-        what = f"Does what is asked by “{one_line(lead.goal or lead.trigger)}”{with_tools}."
-    when = f" Use it when: {one_line(lead.trigger)}." if lead.trigger else ""
-    return _cut(what + when, DESCRIPTION)
+    how = f"{len(procedure)} {'step' if len(procedure) == 1 else 'steps'}{f' with {tools}' if tools else ''}"
+    said = one_line(lead.error if lead.form is Form.FIX else lead.goal) or one_line(lead.trigger)
+    what = f"How to resolve “{said}”" if lead.form is Form.FIX else f"How to do “{said}”"
+    when = one_line(lead.trigger)
+    if not when or said in when:
+        when = f"{lead.tool or 'something'} fails so" if lead.form is Form.FIX else "such a thing is asked for"
+    return _cut(f"{what}: {how}. Use it when {when}.", DESCRIPTION)
 
 
 def _preconditions(lead: PolicyBody) -> tuple[str, ...]:
     lines = (
         one_line(lead.trigger),
-        f"{code(lead.tool)} failed with {code(one_line(lead.error))}" if lead.form is Form.FIX and lead.error else "",
+        f"{code(lead.tool)} failed with {code(one_line(lead.error))}"
+        if lead.form is Form.FIX and lead.error and lead.error not in lead.trigger
+        else "",
         f"in the environment {code(lead.environment)}" if lead.environment else "",
-        f"not known to hold: {one_line(lead.boundary)}" if lead.boundary else "",
+        one_line(lead.boundary),
     )
     return tuple(dict.fromkeys(_cut(line, LONGEST) for line in lines if line))[:PRECONDITIONS]
 
@@ -119,7 +127,7 @@ def _pitfalls(
         done = "; then ".join(_inline(a) for a in fix.procedure)
         lines += [f"When {code(one_line(fix.error or fix.trigger))} comes up: {done}" if done else "", fix.avoid]
     lines += [avoid.avoid or avoid.trigger for avoid in avoids]
-    known = [one_line(b.error) for b in (lead, *fixes) if b.error]
+    known = [one_line(p) for b in (lead, *fixes) for p in (b.error, *b.errors) if p]
     lines += _errors(cases, known)
     return tuple(dict.fromkeys(_cut(one_line(line), LONGEST) for line in lines if line.strip()))[:PITFALLS]
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from memos.memory.model import Memory
 
 ALIASED = "entity|aliases"  # the slot of entities that have other names, by which they are found at once
+ENTITY_TYPES = ("person", "organisation", "place", "product", "other", "identifier", "email", "url")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,3 +80,17 @@ def aliases_of(m: Memory) -> tuple[str, ...]:
     """The other names of an entity."""
     found = m.body.get("aliases", ())
     return tuple(map(str, found)) if isinstance(found, (list, tuple)) else ()
+
+
+def entity_key(type: str, name: str) -> bytes:
+    """The key of an entity by its own name."""
+    return _hashed(f"entity\x1f{type}\x1f{name.casefold()}")
+
+
+def alias_key(name: str) -> bytes:
+    """The key of an entity by another name of its."""
+    return _hashed(f"alias\x1f{name.casefold()}")
+
+
+def _hashed(about: str) -> bytes:
+    return hashlib.blake2b(about.encode("utf-8", "replace"), digest_size=16).digest()

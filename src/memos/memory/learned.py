@@ -76,7 +76,7 @@ class _Body:
 @dataclass(frozen=True)
 class PolicyBody(_Body):
     """L2. `trigger`: when it applies, in words; `error` (for a fix or an avoid) and `goal` are the patterns behind it, with
-    parameters as `{name}`. `procedure`: what to do. `verification`: how to see that it worked; `boundary`: where it was not seen
+    parameters as `{name}`. `procedure`: what to do (of an avoid: what not to do). `verification`: how to see that it worked; `boundary`: where it was not seen
     to hold; `prefer`/`avoid`: one line each. `scope` and `strength` (0 to 1) are a directive's: `agent:NAME`, `tool:NAME`,
     `environment:NAME` or `all`. `author`: `rules`, `user` or a model's name. `edited`: by a person; never overwritten.
     """
@@ -99,6 +99,9 @@ class PolicyBody(_Body):
     author: str = "rules"
     edited: bool = False
     why: str = ""  # of its state, in a few words
+    errors: tuple[str, ...] = ()  # other ways in which the error is put: patterns like `error`
+    goals: tuple[str, ...] = ()  # other ways in which the goal is put: patterns like `goal`
+    environments: tuple[str, ...] = ()  # in which it was seen to work; `environment` is the only one, or empty
 
 
 @dataclass(frozen=True)

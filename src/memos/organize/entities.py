@@ -6,30 +6,23 @@ aliases along. What was moved is noted in the edges, what was there before besid
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
 from memos.errors import Conflict, InvalidInput, NotFound
-from memos.memory.entity import ALIASED, Entity, Merged, Unmerged, aliases_of
+from memos.memory.entity import ALIASED, ENTITY_TYPES, Entity, Merged, Unmerged, alias_key, aliases_of, entity_key
 from memos.memory.model import Edge, EdgeType, Kind, Memory, Status
 from memos.memory.time import from_micros, to_micros
 from memos.storage.ports import RELATION_EVIDENCE, WriteTx
 
 AS = "as"  # in the info of a mention: the name by which a record named an entity, where that is an alias; a list of several
 MOVED = "merged"  # in the info of an edge: whose it was (by entity id) before entities were merged, and how it was
-_TYPES = ("person", "organisation", "place", "product", "other", "identifier", "email", "url")
-
-
-def entity_key(type: str, name: str) -> bytes:
-    """The key of an entity by its own name."""
-    return _hashed(f"entity\x1f{type}\x1f{name.casefold()}")
 
 
 def aliased(tx: WriteTx, name: str) -> Memory | None:
     """The entity that lists this name as one of its own; None mostly, which costs one look-up."""
-    id = tx.find_key(_alias_key(name))
+    id = tx.find_key(alias_key(name))
     entity = tx.get(id) if id is not None else None
     return entity if entity is not None and entity.status is Status.ACTIVE and _lists(entity, name) else None
 
@@ -39,7 +32,7 @@ def named(tx: WriteTx, name: str) -> Memory | None:
     found = aliased(tx, name)
     if found is not None:
         return found
-    for type in _TYPES:
+    for type in ENTITY_TYPES:
         id = tx.find_key(entity_key(type, name))
         entity = tx.get(id) if id is not None else None
         if entity is not None and entity.status is Status.ACTIVE and entity.text.casefold() == name.casefold():
@@ -178,7 +171,7 @@ def repoint(tx: WriteTx, entity: Memory) -> None:
     """Let an entity be found by its names, after it got some of them back."""
     if entity.kind is Kind.ENTITY and entity.status is Status.ACTIVE:
         for name in (entity.text, *aliases_of(entity)) if aliases_of(entity) else ():
-            tx.point(_alias_key(name), entity.id)
+            tx.point(alias_key(name), entity.id)
 
 
 def _without_part(tx: WriteTx, kept: Memory, gone: Memory, names: Collection[str]) -> Memory:
@@ -209,7 +202,7 @@ def _with_names(tx: WriteTx, entity: Memory, names: Iterable[str], op: str) -> M
         known.setdefault(name.casefold(), name)
     listed = tx.put(_listing(entity, tuple(known.values())[1:]), op)
     for name in known.values():
-        tx.point(_alias_key(name), entity.id)
+        tx.point(alias_key(name), entity.id)
     return listed
 
 
@@ -220,14 +213,6 @@ def _listing(entity: Memory, aliases: tuple[str, ...]) -> Memory:
 
 def _lists(entity: Memory, name: str) -> bool:
     return name.casefold() in {entity.text.casefold(), *(a.casefold() for a in aliases_of(entity))}
-
-
-def _alias_key(name: str) -> bytes:
-    return _hashed(f"alias\x1f{name.casefold()}")
-
-
-def _hashed(about: str) -> bytes:
-    return hashlib.blake2b(about.encode("utf-8", "replace"), digest_size=16).digest()
 
 
 # -- edges -------------------------------------------------------------------------------------------------------------

@@ -14,11 +14,12 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from memos.memory.clock import ZONE, written_in
+from memos.memory.entity import entity_key
 from memos.memory.ids import new_id
 from memos.memory.model import Edge, EdgeType, Kind, Memory, Status
 from memos.memory.statement import Ending, Mention, Statement
 from memos.organize.contradict import confirms, contested, oppose, resolve, strangers
-from memos.organize.entities import aliased, entity_key, link_by_name
+from memos.organize.entities import aliased, link_by_name
 from memos.organize.known import SAID_AS, as_known, own_words, without_note
 from memos.organize.similar import Said, sense_key
 from memos.organize.subjects import resolved

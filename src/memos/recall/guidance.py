@@ -22,7 +22,8 @@ from memos.text.calls import INPUT, clipped
 
 SAID = 300  # characters of a phrase that are shown
 UNTESTED = 0.7  # share of its rank that a candidate keeps
-POOL = 60  # policies whose trials are looked up
+SUCCEEDS = " succeeds"  # with which a check ends that is a call
+POOL = 30  # policies whose trials are looked up
 _ORDER: Mapping[Form, int] = {Form.DIRECTIVE: 0, Form.FIX: 3, Form.PATH: 4, Form.AVOID: 5}
 _HINTS, _FIRST_POLICY = 2.0, 3.0  # where hints stand, and what follows them
 
@@ -105,11 +106,11 @@ def _policy_line(policy: Policy, how: Applies) -> str:
     trigger = escape(clipped(filled(body.trigger or body.error or body.goal, how.values), SAID)).rstrip(".:")
     said = [_avoid(body, how, trigger, steps) if body.form is Form.AVOID else _do(body, how, trigger, steps)]
     if body.verification:
-        said.append(f"Check: {_phrase(body.verification, how)}.")
+        said.append(f"Check: {_phrase(body.verification, body, how)}.")
     if body.avoid and body.form is not Form.AVOID:
-        said.append(f"Avoid: {_phrase(body.avoid, how)}.")
+        said.append(f"Avoid: {_phrase(body.avoid, body, how)}.")
     if body.boundary:
-        said.append(f"Not seen to hold: {_phrase(body.boundary, how)}.")
+        said.append(f"Not seen to hold: {_phrase(body.boundary, body, how)}.")
     if asked := parameters(open_parameters(body.parameters, " ".join(said))):
         said.append(f"Fill in: {asked}.")
     known = known_of(
@@ -124,15 +125,16 @@ def _policy_line(policy: Policy, how: Applies) -> str:
 
 
 def _do(body: PolicyBody, how: Applies, trigger: str, steps: tuple[Action, ...]) -> str:
-    what = escape(calls.procedure(steps)) or _phrase(body.prefer, how)
+    what = escape(calls.procedure(steps)) or _phrase(body.prefer, body, how)
     return f"When {_lower(trigger)}: do {what}." if trigger else f"Do {what}."
 
 
 def _avoid(body: PolicyBody, how: Applies, trigger: str, steps: tuple[Action, ...]) -> str:
-    what = _phrase(body.avoid, how) or escape(calls.procedure(steps)) or trigger
-    when = f" when {_lower(trigger)}" if trigger and trigger != what else ""
-    rather = f" Rather: {_phrase(body.prefer, how)}." if body.prefer else ""
-    return f"Avoid {what}{when}.{rather}"
+    what = escape(", ".join(map(calls.call, steps))) or _phrase(body.avoid, body, how) or trigger
+    why = f": {trigger}" if trigger and trigger != what else ""
+    more = f" {_phrase(body.avoid, body, how)}." if steps and body.avoid and not _as_call(body.avoid, body) else ""
+    rather = f" Rather: {_phrase(body.prefer, body, how)}." if body.prefer else ""
+    return f"Avoid {what}{why}.{more}{rather}"
 
 
 def _directive(policy: Policy) -> str:
@@ -154,8 +156,21 @@ def _directive(policy: Policy) -> str:
     return f"- Wanted: {said}.{known} {mark(Tier.GUIDANCE, policy.id)}"
 
 
-def _phrase(text: str, how: Applies) -> str:
+def _phrase(text: str, body: PolicyBody, how: Applies) -> str:
+    """A phrase of a policy, filled in; what is a call of its tool ("shell: ls succeeds") reads like the other calls."""
+    as_call = _as_call(text, body)
+    if as_call is not None:
+        action, after = as_call
+        return escape(calls.call(Action(action.tool, filled(action.input, how.values))) + after)
     return escape(clipped(filled(text, how.values), INPUT)).rstrip(".")
+
+
+def _as_call(text: str, body: PolicyBody) -> tuple[Action, str] | None:
+    for tool in dict.fromkeys((body.tool, *(a.tool for a in body.procedure))):
+        if tool and text.startswith(f"{tool}: "):
+            input = text[len(tool) + 2 :]
+            return Action(tool, input.removesuffix(SUCCEEDS)), SUCCEEDS if input.endswith(SUCCEEDS) else ""
+    return None
 
 
 def _lower(text: str) -> str:

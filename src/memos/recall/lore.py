@@ -22,11 +22,11 @@ B = TypeVar("B", PolicyBody, SkillBody, WorldBody)
 
 @dataclass(frozen=True, slots=True)
 class Entry(Generic[B]):
-    """Something learned: its memory, its body with types, and the words by which it is like a question."""
+    """Something learned: its memory, its body with types, and the words of each way to put it, by which it is like a question."""
 
     memory: Memory
     body: B
-    words: Words
+    words: tuple[Words, ...]
 
     @property
     def id(self) -> str:
@@ -60,18 +60,18 @@ class Lore:
         stands = memory.status is Status.ACTIVE and memory.body.get("state") != State.RETIRED
         if memory.kind is Kind.POLICY:
             policy = PolicyBody.of(memory)
-            _keep(self.policies, memory, policy, stands, lambda: (policy.goal or policy.trigger, policy.prefer))
+            _keep(self.policies, memory, policy, stands, lambda: (policy.goal or policy.trigger, *policy.goals))
         elif memory.kind is Kind.SKILL:
             skill = SkillBody.of(memory)
-            _keep(self.skills, memory, skill, stands, lambda: (skill.name, skill.description))
+            _keep(self.skills, memory, skill, stands, lambda: (skill.name.replace("-", " "), skill.description))
         else:
             world = WorldBody.of(memory)
-            _keep(self.world, memory, world, stands, lambda: (memory.text, world.subject))
+            _keep(self.world, memory, world, stands, lambda: (memory.text,))
 
 
 def _keep(into: dict[str, Entry[B]], memory: Memory, body: B, stands: bool, said: Callable[[], Iterable[str]]) -> None:
     if stands:
-        into[memory.id] = Entry(memory, body, words_of(" ".join(said())))
+        into[memory.id] = Entry(memory, body, tuple(words_of(x) for x in said() if x))
     else:
         into.pop(memory.id, None)
 

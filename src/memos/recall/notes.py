@@ -16,7 +16,7 @@ from memos.memory.model import LAYER_OF, Layer, Memory
 from memos.recall.agent_block import Candidate, mark
 from memos.recall.lore import Entry
 from memos.recall.pack import escape, line
-from memos.text.applies import Situation, Words, alike
+from memos.text.applies import Situation, Words, most_alike
 from memos.text.calls import call, clipped
 from memos.text.signature import telling_line
 
@@ -133,5 +133,5 @@ def _of_subject(asked: Words, entry: Entry[WorldBody]) -> float:
     subject = " ".join(entry.body.subject.split()).casefold()
     if subject and subject in asked.terms:
         return 1.0
-    common = len(asked.terms & entry.words.terms)
-    return max(alike(asked, entry.words), 0.5 * common / len(asked.terms) if common > 1 else 0.0)
+    common = max((len(asked.terms & w.terms) for w in entry.words), default=0)
+    return max(most_alike(asked, entry.words), 0.5 * common / len(asked.terms) if common > 1 else 0.0)

@@ -12,7 +12,7 @@ from memos.recall.guidance import UNTESTED, Matched, known_of, parameters, trust
 from memos.recall.lore import Entry, Lore
 from memos.recall.pack import escape
 from memos.text import calls
-from memos.text.applies import ALIKE, LEAST_ALIKE, Applies, Words, alike, filled, filled_actions, open_parameters
+from memos.text.applies import ALIKE, LEAST_ALIKE, Applies, Words, filled, filled_actions, most_alike, open_parameters
 from memos.text.calls import clipped
 
 DESCRIPTION, PHRASE, GUIDE = 400, 240, 20_000  # characters that are shown
@@ -34,7 +34,7 @@ def fitting(lore: Lore, policies: Iterable[Matched], asked: Words) -> list[Fitti
     found = []
     for entry in lore.skills.values():
         hows = [by_policy[p] for p in entry.body.policies if p in by_policy]
-        likeness = alike(asked, entry.words)
+        likeness = most_alike(asked, entry.words)
         if likeness >= LEAST_ALIKE:
             hows.append(Applies(ALIKE * likeness, "alike"))
         if hows:

@@ -54,6 +54,7 @@ OutcomeSource = Literal["user", "verifier"]
 Steps = Sequence[StepReport | Mapping[str, Any]]
 MOST_STEPS = 10_000  # of one call
 MOST_TOKENS = 1_000_000
+MOST_HELPER = 200  # characters of a sub-agent's name
 __all__ = ["DEFAULT_AGENT", "Acting", "OutcomeSource", "Steps", "TaskChoice"]
 
 
@@ -173,6 +174,7 @@ class Acting(Base):
         )
         who, at_ = self._who(session, agent, user), _when(self._moment(at))
         whole(max_tokens, "max_tokens", least=0, most=MOST_TOKENS)
+        also = [check_name(one, "also") for one in listed(also, "also")]
         step = prepare(call, session=who.session, owner=user, agent=who.agent, at=at_)
         async with self._cube(user, cube, "write") as (info, store):
             kept = await store.write(lambda tx: keep_step(tx, who, step, at_), Change(actor=user, cause="step"))
@@ -266,6 +268,10 @@ class Acting(Base):
         """
         who, at_ = self._who(session, agent, user), _when(self._moment(at))
         key, helper = _key(key), check_name(name, "name")
+        if len(helper) > MOST_HELPER:
+            raise InvalidInput(
+                f"name is {len(helper)} characters long, at most {MOST_HELPER} are allowed: {name[:40]!r}…"
+            )
         asked = self._message(task, "task", "user", at)
         call = checked_call(SUBAGENT + helper, asked.text, result, error=error, ok=ok)
         calls = self._calls(steps)
@@ -489,10 +495,11 @@ class Acting(Base):
         recall: Callable[..., Any] = getattr(self, "recall")  # noqa: B009 - of the class this is a part of
         try:
             recalled: Recalled = await recall(asked, trigger=trigger, **how)
-        except InvalidInput:
-            raise
         except MemosError as e:
             return Recalled(trigger, reasons=(f"recall failed: {e}",))
+        except Exception as e:  # noqa: BLE001 - a defect there must not look as if the report was lost
+            log.warning("recall_failed", error=type(e).__name__)
+            return Recalled(trigger, reasons=(f"recall failed ({type(e).__name__}); what was reported is stored",))
         return recalled
 
 

@@ -16,16 +16,17 @@ from memos.evolution.by_hand import set_state
 from memos.evolution.lineage import lineage
 from memos.evolution.report import report
 from memos.evolution.shown import policies_of, skills_of
-from memos.memory.acting import Evolved, LearningEvents, LearningReport, Lineage, WorldAnswer
+from memos.memory.acting import Evolved, LearningEvents, LearningReport, Lineage, WorldAnswer, WorldPath
 from memos.memory.episode import EpisodeDetail, Episodes
 from memos.memory.filter import Compare, Field, Op
 from memos.memory.ids import is_id
 from memos.memory.learned import Form, Policy, PolicyBody, Skill, State, WorldBody, WorldStatement
-from memos.memory.model import Kind, Memory
+from memos.memory.model import Kind, Memory, Status
 from memos.memory.number import whole
 from memos.memory.time import utcnow
 from memos.reading.parts import is_blank, well_formed
 from memos.recall.ask import Ask
+from memos.recall.paths import paths_in, rarity
 from memos.storage.ports import ANY_STATUS, Change, CubeInfo, View
 from memos.storage.sqlite import lived
 from memos.storage.sqlite.cube import SqliteCube
@@ -128,13 +129,37 @@ class Learned(Base):
         cube: str | None = None,
     ) -> WorldAnswer:
         """What is known of an environment, or of all: statements with their evidence; for a question also paths of at most `hops`
-        hops in the graph that connect what it names ("who asked for this, and what did they agree to before?").
+        hops in the graph that connect what it names ("who asked for this, and what did they agree to before?"). Statements that
+        do not hold any more are left out; of an environment, those are told too that hold everywhere.
         """
-        raise NotImplementedError
+        whole(hops, "hops", most=8)
+        whole(limit, "limit", most=MOST)
+        async with self._cube(user, cube, "read") as (info, store):
+            if query is None:
+                found = await store.lived(lived.learned_memories, Kind.WORLD_MODEL.value, limit=MOST)
+            else:
+                found = await self._found(info, store, query, Kind.WORLD_MODEL)
+            stated = [
+                WorldStatement(m, body)
+                for m in found
+                if m.status is Status.ACTIVE
+                and ((body := WorldBody.of(m)).environment in (environment, "") or environment is None)
+            ]
+            paths: tuple[WorldPath, ...] = ()
+            if query is not None:
+                rare = await rarity(store, query)
+                paths = tuple(
+                    await store.read_lived(
+                        lambda db: paths_in(db, query, hops=hops, limit=limit, environment=environment, rare=rare)
+                    )
+                )
+        return WorldAnswer(query or "", tuple(stated[:limit]), paths, _missing(query, environment, stated, paths))
 
     async def world_statement(self, id: str, *, user: str = DEFAULT_USER, cube: str | None = None) -> WorldStatement:
         """A statement of the world model. Raises NotFound."""
-        raise NotImplementedError
+        async with self._cube(user, cube, "read") as (_, store):
+            memory = await _one(store, id, Kind.WORLD_MODEL, "statement")
+            return WorldStatement(memory, WorldBody.of(memory))
 
     async def set_state(
         self, id: str, state: State | str, *, reason: str = "", user: str = DEFAULT_USER, cube: str | None = None
@@ -203,6 +228,14 @@ async def _one(store: SqliteCube, id: str, kind: Kind, what: str) -> Memory:
     return found[0]
 
 
+def _missing(
+    query: str | None, environment: str | None, stated: Collection[WorldStatement], paths: Collection[WorldPath]
+) -> tuple[str, ...]:
+    """Why an answer of the world model says little."""
+    out = [] if stated else [f"no statement holds{f' of {environment}' if environment else ''}"]
+    return (*out, *(() if paths or query is None else ("no path connects what the question names",)))
+
+
 def _members(of: type[E], given: Collection[E | str] | None, what: str) -> frozenset[E] | None:
     return None if given is None else frozenset(member(of, one, what) for one in listed(given, what))
 
@@ -210,6 +243,6 @@ def _members(of: type[E], given: Collection[E | str] | None, what: str) -> froze
 def _position(cursor: str | None) -> int | None:
     if cursor is None:
         return None
-    if not isinstance(cursor, str) or not cursor.isascii() or not cursor.isdigit():
+    if not isinstance(cursor, str) or not cursor.isascii() or not cursor.isdigit() or len(cursor) > 18:
         raise InvalidInput("the cursor is none that a page gave; leave it out to begin with the newest")
     return int(cursor)

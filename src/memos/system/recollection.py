@@ -33,13 +33,13 @@ from memos.storage.ports import Change, CubeInfo
 from memos.storage.sqlite import lived
 from memos.storage.sqlite.cube import SqliteCube
 from memos.system.parts import Parts
-from memos.text.applies import Applies, Situation, words_of
+from memos.text.applies import Applies, Situation, alike, words_of
 from memos.text.signature import context_key
 
 CATCH_UP = 0.02  # seconds that reading what came in just now may take before it is recalled
 LEAST_FACT = 0.35  # score below which what was said is not shown as a fact
 LEAST_EPISODE = 0.35  # score below which a past task is not shown
-EPISODES = 8  # past tasks that are looked at
+EPISODES = 12  # past tasks that are looked at
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,7 +248,7 @@ class Recollection:
             best: dict[str, float] = {}
             for hit in hits:
                 episode = of_step.get(hit.id)
-                if episode is not None and episode != current and hit.score >= LEAST_EPISODE:
+                if episode is not None and episode != current:
                     best[episode] = max(best.get(episode, 0.0), hit.score)
             out += self._episodes(db, source, best)
             if self._plan.failures and self._asked.tool:
@@ -256,12 +256,16 @@ class Recollection:
         return out
 
     def _episodes(self, db: apsw.Connection, source: _Source, best: dict[str, float]) -> list[Candidate]:
-        out = []
+        """The past tasks that are alike: by what the search says, or by the words of what was asked."""
+        out, asked = [], words_of(self._situation().goal)
         for id in sorted(best, key=lambda i: (-best[i], i))[:EPISODES]:
             episode = lived.episode(db, id)
             if episode is None or episode.is_open:
                 continue
-            made = episode_candidate(episode, lived.steps(db, id), best[id], source.info.name, self._zone)
+            score = max(best[id], alike(asked, words_of(episode.goal)))
+            if score < LEAST_EPISODE:
+                continue
+            made = episode_candidate(episode, lived.steps(db, id), score, source.info.name, self._zone)
             if made is not None:
                 out.append(made)
         return out

@@ -211,9 +211,9 @@ class Skills(Base):
         """
         registry, change = self._parts().registry, Change(actor=user, cause="skill used")
         level = registry.level(info, user)
-        if level is not None and LEVELS.index(level) >= LEVELS.index("write") and not store.read_only:
-            if await store.write(lambda tx: _handed(tx, skill, session), change):
-                return True
+        may_write = level is not None and LEVELS.index(level) >= LEVELS.index("write") and not store.read_only
+        if may_write and await store.write(lambda tx: _handed(tx, skill, session), change):
+            return True
         own = registry.find(user)
         if own is None or own.owner != user or own.location == info.location:
             return False

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 _TOKEN = re.compile(
-    r"\{[a-z][a-z0-9_]{0,39}\}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|(?<![\w.])v?\d+(?:\.\d+)+(?![\w.])|[一-鿿]|(?:(?![一-鿿])[^\W_])+|\s+|.",
+    r"\{[a-z][a-z0-9_]{0,39}\}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|(?<![\w.])v?\d+(?:\.\d+)+(?![\w.])"
+    r"|[一-鿿]|(?:(?![一-鿿])[^\W_])+|\s+|.",
     re.DOTALL,
 )
 _CELLS = 60_000  # of one alignment; beyond, only what the texts begin and end with is held against each other
@@ -17,7 +18,8 @@ _NOUN_BEFORE = re.compile(
     r"\b(package|module|command|service|unit|host|server|user|group|table|column|database|key|variable|branch|image|container|volume|"
     r"network|port|library|header|function|method|class|field|target|rule|plugin|extension|device|process|job|task|node|pod|namespace|"
     r"deployment|project|repository|remote|path|file|directory|folder|symbol|option|argument|name|url|version|region|environment|app|"
-    r"application|component|dataset|model|queue|topic|bucket|domain|account|record|page|ticket|document|report)s?[ :=\"'`‘“]{1,4}$",
+    r"application|component|dataset|model|queue|topic|bucket|domain|account|record|page|ticket|document|"
+    r"report)s?[ :=\"'`‘“]{1,4}$",
     re.IGNORECASE,
 )
 _VERB_BEFORE = (

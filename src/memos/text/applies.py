@@ -5,14 +5,14 @@ shared by recall, which hands policies out, and by evolution, which repairs with
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from memos.memory.learned import Action, Form, Parameter, PolicyBody
 from memos.text.analysis import analyze, content_terms, is_stop
 from memos.text.signature import error_signature, telling_line
-from memos.text.template import fill, match, names, wide
+from memos.text.template import fill, match, match_any, may_match, names, wide
 
 MOST = 4_000  # characters of a goal or an input that are looked at
 SAID, KIND_OF_ERROR, OF_TOOL = (
@@ -25,7 +25,7 @@ ELSEWHERE = 0.6  # share that is left of it in another environment than where it
 WITHIN = 0.7  # share that is left where a goal's pattern only stands within what is asked
 LEAST_WITHIN = 2  # words of its own that such a pattern must have
 _END = " \t\n.!?。！？…"
-_HOLE = re.compile(r"\{[A-Za-z_]\w{0,40}\}")
+_HOLE = re.compile(r"\{[a-z][a-z0-9_]{0,39}\}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +74,13 @@ def alike(asked: Words, said: Words) -> float:
     return 2 * of_said * of_asked / (of_said + of_asked)
 
 
+def most_alike(asked: Words, said: Sequence[Words]) -> float:
+    """The best likeness to any of several ways to put it."""
+    return max((alike(asked, words) for words in said), default=0.0)
+
+
 def applies(
-    body: PolicyBody, now: Situation, *, asked: Words | None = None, said: Words | None = None
+    body: PolicyBody, now: Situation, *, asked: Words | None = None, said: Sequence[Words] = ()
 ) -> Applies | None:
     """Whether a policy applies; None when it does not. `asked` and `said`: the words of the goal and of the policy, with which it
     may also apply by likeness alone.
@@ -85,7 +90,8 @@ def applies(
     found = _best(body, now, asked, said)
     if found is not None and now.input and found.by != "input":
         found = replace(found, values={**told_by_call(body, now), **found.values})
-    if found is None or not (body.environment and now.environment and body.environment != now.environment):
+    places = body.environments or (body.environment,) * bool(body.environment)
+    if found is None or not places or not now.environment or now.environment in places:
         return found
     return replace(found, strength=found.strength * ELSEWHERE)
 
@@ -102,7 +108,7 @@ def filled_actions(actions: tuple[Action, ...], found: Mapping[str, str]) -> tup
 
 def told_by_call(body: PolicyBody, now: Situation) -> Mapping[str, str]:
     """Values of parameters that a call tells: it is one of the steps of the procedure."""
-    spaced = wide(body.parameters)
+    spaced = _wide(body.parameters)
     for action in body.procedure:
         if action.tool == now.tool and (found := match(action.input, now.input[:MOST], wide=spaced)) is not None:
             return found
@@ -114,7 +120,7 @@ def open_parameters(parameters: tuple[Parameter, ...], texts: str) -> tuple[Para
     return tuple(p for p in parameters if f"{{{p.name}}}" in texts)
 
 
-def _best(body: PolicyBody, now: Situation, asked: Words | None, said: Words | None) -> Applies | None:
+def _best(body: PolicyBody, now: Situation, asked: Words | None, said: Sequence[Words]) -> Applies | None:
     by_goal = _by_goal(body, now, said)
     by_error = _by_error(body, now, by_goal.values if by_goal is not None else {})
     if by_error is not None:
@@ -125,36 +131,42 @@ def _best(body: PolicyBody, now: Situation, asked: Words | None, said: Words | N
         return by_goal
     if (by_input := _by_input(body, now)) is not None:
         return by_input
-    if asked is None or said is None:
-        return None
-    likeness = alike(asked, said)
+    likeness = most_alike(asked, said) if asked is not None else 0.0
     return Applies(ALIKE * likeness, "alike") if likeness >= LEAST_ALIKE else None
 
 
 def _by_error(body: PolicyBody, now: Situation, known: Mapping[str, str]) -> Applies | None:
     if not body.error or not now.error or (body.tool and now.tool and body.tool != now.tool):
         return None
-    line, spaced = telling_line(now.error), wide(body.parameters)
+    patterns, low = (body.error, *body.errors), now.error[:MOST].lower()
+    line = _line(now.error)
+    possible = tuple(p for p in patterns if may_match(p, low) or may_match(p, line.lower()))
+    spaced = _wide(body.parameters) if possible else frozenset[str]()
     for values in (known, {}) if known else (known,):
         for text, whole in ((line, True), (now.error[:MOST], False)):
-            found = match(body.error, text, wide=spaced, whole=whole, values=values)
+            found = match_any(possible, text, wide=spaced, whole=whole, values=values)
             if found is not None:
                 return Applies(SAID, "error", {**known, **found})
-    examples = {p.name: p.examples[0] for p in body.parameters if p.examples}
-    if _signature(filled(body.error, examples)) == _signature(line):
+    signature = _signature(line)
+    if any(_kind(p, body.parameters) == signature for p in patterns):
         return Applies(KIND_OF_ERROR, "error", known)
     return None
 
 
-def _by_goal(body: PolicyBody, now: Situation, said: Words | None) -> Applies | None:
+def _by_goal(body: PolicyBody, now: Situation, said: Sequence[Words]) -> Applies | None:
     if not body.goal or not now.goal:
         return None
-    goal, spaced = now.goal[:MOST].strip(), wide(body.parameters)
+    goal = now.goal[:MOST].strip()
+    low = goal.lower()
+    possible = tuple(p for p in (body.goal, *body.goals) if may_match(p, low))
+    if not possible:
+        return None
+    spaced = _wide(body.parameters)
     for text in dict.fromkeys((goal, goal.rstrip(_END))):
-        values = match(body.goal, text, wide=spaced)
+        values = match_any(possible, text, wide=spaced)
         if values is not None:
             return Applies(SAID * 0.95, "goal", values)
-    own = said.terms if said is not None else words_of(body.goal).terms
+    own = said[0].terms if said else words_of(body.goal).terms
     if len(own) < LEAST_WITHIN or not names(body.goal):
         return None
     values = match(body.goal, goal, wide=spaced, whole=False)
@@ -167,7 +179,7 @@ def _by_input(body: PolicyBody, now: Situation) -> Applies | None:
     """What is about to be called is what the policy warns of, or where it begins."""
     if not now.tool or not now.input:
         return None
-    spaced = wide(body.parameters)
+    spaced = _wide(body.parameters)
     for action in body.procedure if body.form is Form.AVOID else body.procedure[:1]:
         if action.tool in ("", now.tool) and (values := match(action.input, now.input[:MOST], wide=spaced)) is not None:
             return Applies(0.9, "input", values)
@@ -184,6 +196,26 @@ def _in_scope(scope: str, now: Situation) -> Applies | None:
     return Applies(0.8, "scope") if what == "tool" and not now.tool else None  # any tool may be called in a turn
 
 
-@lru_cache(2_048)
+# A turn asks about a thousand policies: what depends on only one side is kept.
+
+
+@lru_cache(64)
+def _line(error: str) -> str:
+    return telling_line(error)
+
+
+@lru_cache(256)
 def _signature(line: str) -> str:
     return error_signature(line).casefold()
+
+
+@lru_cache(8_192)
+def _kind(error: str, parameters: tuple[Parameter, ...]) -> str:
+    """The signature of an error that a pattern was made of."""
+    examples = {p.name: p.examples[0] for p in parameters if p.examples}
+    return error_signature(filled(error, examples)).casefold()
+
+
+@lru_cache(8_192)
+def _wide(parameters: tuple[Parameter, ...]) -> frozenset[str]:
+    return wide(parameters)

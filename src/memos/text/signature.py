@@ -1,5 +1,5 @@
-"""What kind of error a text tells of, and what kind of call an action is: the telling line of an error with everything masked that
-differs from case to case, and keys under which alike errors and alike calls meet. English and Chinese; pure and linear.
+"""What kind of error a text tells of, and what kind of call an action is: the telling line of an error with everything masked
+that differs from case to case, and keys under which alike errors and alike calls meet. English and Chinese; pure and linear.
 """
 
 from __future__ import annotations
@@ -8,6 +8,8 @@ import hashlib
 import json
 import re
 from typing import Any
+
+from memos.text.signature_words import EXTENSIONS, FAMILIES, PLAIN
 
 HEAD, TAIL = 12_000, 12_000  # characters of a text that are looked at, from its beginning and its end
 LINE = 400  # characters of a line that are looked at
@@ -30,8 +32,9 @@ _EXCEPTION = re.compile(
 _PLACE = re.compile(r"^\S{1,200}?:\d{1,7}(?::\d{1,7})?: |^\S{1,80}: line \d{1,7}: ")
 _GENERIC = re.compile(r"CalledProcessError|SystemExit|non-zero exit|returned non-zero|exit (?:status|code) \d")
 _CAUSE = re.compile(
-    r"not found|no such|permission denied|access denied|operation not permitted|not permitted|denied|refused|unreachable|timed? ?out"
-    r"|read-only|unable to|cannot|can't|could not|couldn't|does not exist|doesn't exist|already exists|already in use|in use"
+    r"not found|no such|permission denied|access denied|operation not permitted|not permitted|denied|refused|unreachable"
+    r"|timed? ?out|read-only|unable to|cannot|can't|could not|couldn't|does not exist|doesn't exist|already exists"
+    r"|already in use|in use"
     r"|not installed|no module|missing|undefined|unknown|unrecogni[sz]ed|unexpected|invalid|unsupported|not allowed|forbidden"
     r"|unauthori[sz]ed|not running|no space left|out of memory|syntax error|is not|must (?:not )?be|errno|conflict|violat"
     r"|\bE[A-Z]{3,14}\b|\bHTTP[ /]?[\d. ]{0,6}[45]\d\d\b|\bstatus(?: code)?:? ?[45]\d\d\b"
@@ -63,12 +66,6 @@ _HOST = re.compile(
 )
 _LOCALHOST = re.compile(r"\blocalhost(?::\d{1,5})?\b")
 _FILE = re.compile(r"(?<![\w<>.-])[\w+-][\w.+-]{0,100}?\.([A-Za-z][A-Za-z0-9]{0,9}|7z|[12345]pm)(?![\w-]|\.\w)")
-_EXTENSIONS = frozenset(
-    "h hpp hh c cc cpp cxx o a so dylib dll lib exe py pyc pyi pyx js mjs cjs ts tsx jsx json jsonl yaml yml toml ini cfg conf config "
-    "xml html css md rst txt log csv tsv sql db sqlite lock sock pid service timer socket target mount sh bash zsh ps1 bat rb go rs java "
-    "class jar war kt swift php pl lua r ipynb whl gz zip tar tgz bz2 xz zst deb rpm apk img iso pem crt key cert env tf proto pc cmake mk "
-    "png jpg jpeg gif svg pdf doc docx xls xlsx ppt pptx bin dat tmp bak patch diff".split()
-)
 _HEX = re.compile(
     r"\b0x[0-9a-fA-F]{1,32}\b|\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b|(?<![\w-])(?=[a-f]{0,40}\d)[0-9a-f]{7,64}(?![\w-])",
     re.IGNORECASE,
@@ -79,8 +76,9 @@ _VERSION = re.compile(
 _SPECIFIER = re.compile(r"(?:[<>=!~]=|(?<=\w)[<>=^~])[ ]?(?=\d|<version>)")
 # Numbers that say what happened stay: codes, statuses, signals.
 _CODE = re.compile(
-    r"(\b(?:exit(?:ed)?(?: with)?(?: non-zero)?(?: code| status)?|status(?: code)?|error(?: code)?|code|errno|http(?:/[\d.]{1,3})?|signal"
-    r"|sqlstate|退出码|状态码|错误码|返回码|错误代码|代码|信号)[ :：=\[(]{0,3})(\d{1,6})\b",
+    r"(\b(?:exit(?:ed)?(?: with)?(?: non-zero)?(?: code| status)?|status(?: code)?|error(?: code)?|code|errno"
+    r"|http(?:/[\d.]{1,3})?|signal|sqlstate|退出码|状态码|错误码|返回码|错误代码|代码|信号)"
+    r"[ :：=\[(]{0,3})(\d{1,6})\b",
     re.IGNORECASE,
 )
 _HIDE = {ord("0") + d: chr(0xE000 + d) for d in range(10)}  # digits that no mask sees
@@ -95,24 +93,12 @@ _NAMED = re.compile(
     r"([A-Za-z0-9][\w.+@:-]{0,100}[\w+]|[A-Za-z0-9])(?=[\s,;:.)]|$)"
 )
 _OBJECT_ONLY = re.compile(r"^(?:for|named|called|of|to|on)$")
-_PLAIN = frozenset(
-    "a an and any are as at be been before but by can cannot case could did do does doing done due either error errors exist exists expected "
-    "failed fails failure for found from get given got had has have here in inside install installed into invalid is it its itself known "
-    "like line load loaded locate made make match may missing more must name named names neither no none not nothing of off on one only "
-    "open or other out own permission permissions process read refused required resolve run running same see set should so some space "
-    "start started state still stop stopped such supported syntax system than that the their them then there these this those time timeout "
-    "to too try type under unknown unsupported until up use used using valid value values version was were what when where which while "
-    "will with within without would write written yet you your access address already argument arguments available code command commands "
-    "connect connection contains data denied directory exit expression file files format function host input local memory method module "
-    "network object operation option options package packages parameter path port request requests response returned service services "
-    "socket source status string target text token unit user variable zero null true false undefined".split()
-)
 _SEGMENT = re.compile(
     r"(?<=: )([^\s:：]{1,120})(?=: )|^([^\s:：]{1,120})(?=: (?:command not found|not found|未找到命令|找不到命令))"
 )
 _SUBJECT = re.compile(
-    r"(?<![\w<])([A-Za-z0-9][\w.+-]{1,80})(?= (?:is not|isn't|was not|not found|does not exist|already exists|failed to|has no|must|"
-    r"could not|cannot be|needs|requires|depends)\b)"
+    r"(?<![\w<])([A-Za-z0-9][\w.+-]{1,80})(?= (?:is not|isn't|was not|not found|does not exist|already exists|failed to|has no|"
+    r"must|could not|cannot be|needs|requires|depends)\b)"
 )
 _SUBWORDS = re.compile(r"(?<![\w<>./@-])[A-Za-z0-9]{1,60}(?:[-_][A-Za-z0-9]{1,60}){1,8}(?![\w<>@-])")
 _HYPHENED = re.compile(
@@ -191,7 +177,7 @@ def mask(line: str) -> str:
     line = _EMAIL.sub("<email>", line)
     line = _PATH.sub(lambda m: _path(m[0]), line)
     line = _IP.sub("<host>", line)
-    line = _FILE.sub(lambda m: f"<file>.{m[1].lower()}" if m[1].lower() in _EXTENSIONS else m[0], line)
+    line = _FILE.sub(lambda m: f"<file>.{m[1].lower()}" if m[1].lower() in EXTENSIONS else m[0], line)
     line = _HOST.sub("<host>", line)
     line = _LOCALHOST.sub("<host>", line)
     line = _NUMBERS_IN_PLACE.sub(":<n>", line)
@@ -217,13 +203,13 @@ def _named(inner: str) -> str:
     if "/" in inner and " " not in inner:
         return _path(inner)
     found = _FILE.fullmatch(inner)
-    return f"<file>.{found[1].lower()}" if found and found[1].lower() in _EXTENSIONS else "<name>"
+    return f"<file>.{found[1].lower()}" if found and found[1].lower() in EXTENSIONS else "<name>"
 
 
 def _path(path: str) -> str:
     name = re.split(r"[/\\]", path.rstrip("/\\"))[-1]
     stem, dot, extension = name.rpartition(".")
-    return f"<file>.{extension.lower()}" if dot and stem and extension.lower() in _EXTENSIONS else "<path>"
+    return f"<file>.{extension.lower()}" if dot and stem and extension.lower() in EXTENSIONS else "<path>"
 
 
 def _segment(word: str) -> str:
@@ -255,7 +241,7 @@ def _among_chinese(m: re.Match[str]) -> str:
 
 
 def _is_word(word: str) -> bool:
-    return word.lower() in _PLAIN or (word.isalpha() and word.endswith("ed"))
+    return word.lower() in PLAIN or (word.isalpha() and word.endswith("ed"))
 
 
 # -- what kind of action it is ---------------------------------------------------------------------------------------
@@ -264,11 +250,6 @@ _COMMAND_KEYS = ("command", "cmd", "script", "shell", "code", "query", "sql")
 _VERB_KEYS = ("action", "operation", "op", "method", "verb", "type")
 _BEFORE = re.compile(
     r"^(?:sudo(?: -\w+)*|env|time|nohup|exec|command|[A-Za-z_]\w{0,60}=\S{0,200}|cd \S{1,200} ?(?:&&|;))\s+"
-)
-_FAMILIES = frozenset(
-    "apt apt-get apt-cache yum dnf apk pacman brew snap pip pip3 uv conda poetry npm yarn pnpm npx cargo go gem bundle composer git docker "
-    "podman docker-compose kubectl helm systemctl service journalctl terraform aws gcloud az gh make python python3 node ufw nginx psql "
-    "redis-cli rabbitmqctl supervisorctl launchctl choco winget dotnet mvn gradle pkg svn hg".split()
 )
 _SUBCOMMAND = re.compile(r"[a-z][a-z-]{1,30}")
 _ARGUMENT = re.compile(r"'[^']{0,2000}'|\"[^\"]{0,2000}\"|[^\s'\"]+|['\"]")
@@ -333,7 +314,7 @@ def _command(text: str) -> list[str]:
         return []
     program = words[0].rsplit("/", 1)[-1][:40].lower()
     rest = [w for w in words[1:] if not w.startswith("-")]
-    if program in _FAMILIES and rest and _SUBCOMMAND.fullmatch(rest[0]):
+    if program in FAMILIES and rest and _SUBCOMMAND.fullmatch(rest[0]):
         return [program, rest[0]]
     return [program]
 
@@ -349,7 +330,7 @@ def _stripped(text: str) -> str:
 
 
 def _json(input: str) -> Any:
-    if not input.lstrip()[:1] in ("{", "["):
+    if input.lstrip()[:1] not in ("{", "["):
         return None
     try:
         return json.loads(input)

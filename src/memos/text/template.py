@@ -1,4 +1,4 @@
-"""What several texts have in common, as patterns: what differs between them becomes `{parameters}`, one wherever the same value stands.
+"""What several texts have in common, as patterns: what differs becomes `{parameters}`, one wherever the same value stands.
 
 Pure. A pattern is read and matched without regular expressions made from data, within a bounded number of steps, so that no text
 can make it slow. In a pattern a text's own `{word}` is written `{=word}`.
@@ -7,7 +7,7 @@ can make it slow. In a pattern a text's own `{word}` is written `{=word}`.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -77,15 +77,15 @@ def fill(pattern: str, values: Mapping[str, str]) -> str:
 
 
 def match_any(
-    patterns: str,
+    patterns: Iterable[str],
     text: str,
     *,
     wide: Collection[str] = (),
     whole: bool = True,
     values: Mapping[str, str] | None = None,
 ) -> dict[str, str] | None:
-    """As `match`, with the first of several patterns (one a line) that the text is like."""
-    for pattern in patterns.splitlines():
+    """As `match`, with the first of several patterns that the text is like; empty ones match nothing."""
+    for pattern in patterns:
         found = match(pattern, text, wide=wide, whole=whole, values=values) if pattern else None
         if found is not None:
             return found
@@ -106,8 +106,15 @@ def match(
     """
     if len(text) > 10 * LONGEST:
         return None
+    if not may_match(pattern, _lower(text)):
+        return None
     search = _Search(_pieces(pattern), text, frozenset(wide), whole)
     return search.run(dict(values or {}))
+
+
+def may_match(pattern: str, low: str) -> bool:
+    """Whether all that a pattern has of its own stands in a text (in small letters): quick, where thousands are to be tried."""
+    return all(own in low for own in _own(pattern))
 
 
 # -- reading a pattern ---------------------------------------------------------------------------------------------
@@ -118,7 +125,13 @@ class _Name:
     name: str
 
 
-@lru_cache(maxsize=2_048)
+@lru_cache(maxsize=8_192)
+def _own(pattern: str) -> tuple[str, ...]:
+    """What stands in every text that a pattern matches, in small letters, the longest first."""
+    return tuple(sorted((_lower(p) for p in _pieces(pattern) if isinstance(p, str)), key=len, reverse=True))
+
+
+@lru_cache(maxsize=8_192)
 def _pieces(pattern: str) -> tuple[str | _Name, ...]:
     out: list[str | _Name] = []
     at = 0

@@ -236,7 +236,7 @@ async def test_a_hard_deletion_takes_the_rows_along_and_the_rest_is_learned_from
 async def test_no_table_of_what_was_lived_has_room_for_a_text(store: SqliteCube) -> None:
     """Whoever adds a column for a text has to think of deletion: these are names that callers give, and closed words."""
     named = {"session", "agent", "owner", "environment", "reason", "role", "tool", "source", "what", "form", "steps"}
-    named |= {"cube", "outcome", "numbers"}
+    named |= {"cube", "outcome", "numbers", "home", "carried"}
 
     def columns(db: object) -> set[str]:
         tables = ("episodes", "steps", "signals", "lessons", "trials", "hints", "learned")

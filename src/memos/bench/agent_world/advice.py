@@ -1,7 +1,8 @@
 """How the agent reads what its memory tells it: lines with commands in backticks, patterns with `{parameters}`, what to avoid.
 
-It reads as anybody would: what stands in backticks is a command or a pattern of an error; a parameter is filled from where its
-pattern fits something that is known (the error, the command at hand). Nothing here knows where a line comes from.
+It reads as anybody would: what stands in backticks is a command, what stands after "fails with" is an error; a parameter is filled
+from where its pattern fits something that is known (the error, the command at hand). What is told in answer to an error is about
+that error. Nothing here knows what was learned, or how.
 """
 
 from __future__ import annotations
@@ -19,19 +20,23 @@ _ASIDE = re.compile(r"(?<=\.) +(?:check|fill in|not seen to hold|needs):", re.IG
 _FIRST = re.compile(r"\b(?:first|before|always)\b|先", re.IGNORECASE)
 _WANTED = re.compile(r"^- wanted:|^(?:- )?after \d+ failures", re.IGNORECASE)
 _HOLE = re.compile(r"\{(\w+)\}")
+_ERROR = re.compile(r"\bfails with:? (.+?): do `", re.IGNORECASE)
 _LINE = re.compile(r"^\s*(?:-|\d+\.) ")
 _MARK = re.compile(r"\s*\[[a-z]:[\w-]+\]\s*$")
 
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """One line: when (`patterns` of an error, if it names any), what to do, what not to do. `wanted`: a standing order."""
+    """One line: when (`patterns` of an error, if it names any), what to do, what not to do. `wanted`: a standing order. `about`:
+    the error that it was told in answer to.
+    """
 
     text: str
     patterns: tuple[str, ...]
     do: tuple[str, ...]
     avoid: tuple[str, ...] = ()
     wanted: bool = False
+    about: str = ""
 
     def plan(self, command: str) -> list[str]:
         """The commands for a goal for which one would run `command`: where that is one of them, all that can be filled in."""
@@ -47,7 +52,7 @@ class Advice:
             values = fits(pattern, error, within=True)
             if values is not None:
                 return self._filled(command, values, must=False)
-        return []
+        return self._filled(command, {}, must=False) if self.patterns and self.about == error else []
 
     def before(self, command: str) -> list[str]:
         """What a standing order wants to be run before a command."""
@@ -73,22 +78,22 @@ class Advice:
         return [f for f in filled if not _HOLE.search(f)]
 
 
-def read_advice(text: str) -> list[Advice]:
-    """The advice in a text that was recalled: a line that begins like an item of a list, each with what is indented under it."""
+def read_advice(text: str, about: str = "") -> list[Advice]:
+    """The advice in a text that was recalled (`about` an error): each line that begins like an item of a list."""
     out = []
     for line in html.unescape(text).splitlines():
         if not _LINE.match(line):
             continue
         said = _MARK.sub("", line.strip())
-        advice = _read(said)
+        advice = _read(said, about)
         if advice.do:
             out.append(advice)
     return out
 
 
-def _read(line: str) -> Advice:
+def _read(line: str, about: str) -> Advice:
     wanted = bool(_WANTED.search(line))
-    patterns: list[str] = []
+    patterns = [m[1] for m in _ERROR.finditer(line)]
     do: list[str] = []
     avoid: list[str] = []
     for found in _CODE.finditer(line):
@@ -103,7 +108,7 @@ def _read(line: str) -> Advice:
             avoid.append(command or code)
         else:
             do.append(command or code)
-    return Advice(line, tuple(patterns), tuple(do), tuple(avoid), wanted)
+    return Advice(line, tuple(patterns), tuple(do), tuple(avoid), wanted, about)
 
 
 def _command(code: str) -> str | None:

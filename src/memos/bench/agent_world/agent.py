@@ -154,7 +154,7 @@ class Agent:
         return []
 
     def _first(self, command: str) -> list[str]:
-        return [c for a in self._advice for c in a.before(command)]
+        return [*dict.fromkeys(c for a in self._advice for c in a.before(command))]
 
     def _explore(self, command: str, error: str) -> Iterator[str]:
         words = command.split()
@@ -174,8 +174,8 @@ class Agent:
             if filled not in self.work.tried:
                 yield filled
 
-    def _hear(self, texts: list[str]) -> None:
-        heard = [a for text in texts for a in read_advice(text)]
+    def _hear(self, texts: list[str], about: str = "") -> None:
+        heard = [a for text in texts for a in read_advice(text, about)]
         self._advice = heard + [a for a in self._advice if a not in heard]
 
     async def _run(self, command: str, *, told: bool = False) -> Outcome:
@@ -186,7 +186,7 @@ class Agent:
         if told:
             self.work.told.append(command)
         outcome = self._host.run(command)
-        self._hear(await self._memory.step(command, outcome))
+        self._hear(await self._memory.step(command, outcome), outcome.error)
         return outcome
 
 

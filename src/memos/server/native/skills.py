@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path, Query, Request, Response
 from pydantic import Field
@@ -19,7 +19,7 @@ from memos.server.native.fields import NAME, NOT_BLANK, Flag, Name, Scoped, Wire
 from memos.server.native.match import IfMatch, etag, failed, version_of
 from memos.server.native.memories import ETAG
 from memos.server.native.policies import ListLimit
-from memos.server.native.problems import asks, reads, writes
+from memos.server.native.problems import reads, writes
 from memos.server.native.scope import Place, WhoseDep, WhoseTooDep, home_of
 from memos.server.native.turns import InSession
 from memos.server.quick import QuickRoute
@@ -88,8 +88,12 @@ class EditSkill(Scoped):
     verification: Line | None = Field(None, description="How to see that it worked.")
     tools: Lines | None = Field(None, description="Tools it needs.")
     environment: Line | None = Field(None, description="Where it holds; empty: anywhere.")
-    guide: Annotated[str, Field(max_length=100_000)] | None = Field(
+    license: Line | None = Field(None, description="Under which it may be passed on.")
+    guide: Annotated[str, Field(max_length=262_144)] | None = Field(
         None, description="Free text, shown instead of what the fields say."
+    )
+    edited: Literal[False] | None = Field(
+        None, description="`false`, alone: learning may write it again, and what was edited is gone."
     )
 
 
@@ -124,11 +128,11 @@ async def get(memos: Core, whose: WhoseDep, name: SkillPath) -> Response:
 
 
 @router.post(
-    "/{name}/use", operation_id="use_skill", summary="Hand a skill out", response_model=Skill, responses=asks()
+    "/{name}/use", operation_id="use_skill", summary="Hand a skill out", response_model=Skill, responses=writes()
 )
 async def use(memos: Core, whose: WhoseTooDep, name: SkillPath, body: UseSkill | None = None) -> Response:
     """Gives a skill to the agent of the session's open task: what comes of the task counts for or against the skill."""
-    place = whose.place(body)
+    place = whose.place(body, WRITE)
     session = DEFAULT_SESSION if body is None else body.session
     found = await memos.skill(name, use=True, session=session, user=place.user, cube=await _home(memos, place, name))
     return reply(found, headers=etag(found.memory))

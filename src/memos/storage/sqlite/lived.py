@@ -7,10 +7,11 @@ They hold ids, numbers and names, never a text (law 1): the texts are memories. 
 from __future__ import annotations
 
 import builtins
+import contextlib
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, TypeVar
@@ -28,6 +29,7 @@ from memos.storage.sqlite import reads, rows
 
 T = TypeVar("T")
 USE = "use"  # in the body of a step's memory: the `ToolUse`
+LEARNED_ANEW = 64  # episodes that are learned from again when what they teach is deleted
 REFLECTION = "reflection"  # in the body of a step's memory
 
 _EPISODE = (
@@ -280,6 +282,7 @@ def forget(db: apsw.Connection, idents: Collection[bytes]) -> None:
         db.execute("DELETE FROM steps WHERE id=?", (ident,))
         db.execute("DELETE FROM signals WHERE id=?", (ident,))
         db.execute("DELETE FROM trials WHERE memory=?", (ident,))
+        _learn_anew(db, ident)
         db.execute("UPDATE lessons SET memory=NULL WHERE memory=?", (ident,))
         db.execute("DELETE FROM learned WHERE memory=?", (ident,))
         for column in ("memory", "prefer", "avoid"):
@@ -292,6 +295,15 @@ def forget(db: apsw.Connection, idents: Collection[bytes]) -> None:
             db.execute(
                 "UPDATE episodes SET due_at=coalesce(due_at, closed_at) WHERE e=? AND closed_at IS NOT NULL", (e,)
             )
+
+
+def _learn_anew(db: apsw.Connection, ident: bytes) -> None:
+    """The newest episodes that teach what is deleted are learned from again: what they say without it is not lost."""
+    db.execute(
+        "UPDATE episodes SET due_at=coalesce(due_at, closed_at) WHERE closed_at IS NOT NULL AND e IN "
+        "(SELECT DISTINCT episode FROM lessons WHERE memory=? ORDER BY episode DESC LIMIT ?)",
+        (ident, LEARNED_ANEW),
+    )
 
 
 def _drop(db: apsw.Connection, e: int) -> None:
@@ -371,7 +383,26 @@ def steps(db: apsw.Connection, id: str) -> list[Step]:
 
 def steps_by_number(db: apsw.Connection, numbers: Collection[int]) -> dict[int, Step]:
     """Steps by number; those that are gone or were taken back are left out."""
-    return {s.number: s for s in _steps(db, "s.s IN (SELECT value FROM json_each(?))", (json.dumps(sorted(numbers)),))}
+    known = _read_once.get(id(db), {})
+    wanted = [n for n in sorted(numbers) if n not in known]
+    found = _steps(db, "s.s IN (SELECT value FROM json_each(?))", (json.dumps(wanted),)) if wanted else []
+    known = known if id(db) in _read_once else {}
+    known.update(dict.fromkeys(wanted))
+    known.update({s.number: s for s in found})
+    return {n: step for n in sorted(numbers) if (step := known[n]) is not None}
+
+
+_read_once: dict[int, dict[int, Step | None]] = {}  # by connection: what `steps_by_number` has read, see `reading_once`
+
+
+@contextlib.contextmanager
+def reading_once(db: apsw.Connection) -> Iterator[None]:
+    """Within this, `steps_by_number` reads no step twice: for a change that asks again and again and changes none of them."""
+    _read_once[id(db)] = {}
+    try:
+        yield
+    finally:
+        del _read_once[id(db)]
 
 
 def episode_of_step(db: apsw.Connection, id: str) -> str | None:
@@ -426,15 +457,18 @@ def lessons_of(db: apsw.Connection, id: str) -> list[Lesson]:
 
 
 def lessons_in(db: apsw.Connection, bucket: bytes, limit: int) -> list[Lesson]:
-    """The newest lessons of a bucket, oldest first."""
-    found = db.execute(f"SELECT {_LESSON} WHERE l.bucket=? ORDER BY l.l DESC LIMIT ?", (bucket, limit)).fetchall()
+    """The lessons of a bucket of the newest episodes, oldest first (whenever they were learned from)."""
+    found = db.execute(
+        f"SELECT {_LESSON} WHERE l.bucket=? ORDER BY l.episode DESC, l.l DESC LIMIT ?", (bucket, limit)
+    ).fetchall()
     return [*map(_lesson, reversed(found))]
 
 
 def lessons_free(db: apsw.Connection, bucket: bytes, form: str, limit: int) -> list[Lesson]:
     """The newest good lessons of a form and bucket that are evidence of no policy, oldest first."""
     found = db.execute(
-        f"SELECT {_LESSON} WHERE l.bucket=? AND l.form=? AND l.memory IS NULL AND l.value>0 ORDER BY l.l DESC LIMIT ?",
+        f"SELECT {_LESSON} WHERE l.bucket=? AND l.form=? AND l.memory IS NULL AND l.value>0 "
+        "ORDER BY l.episode DESC, l.l DESC LIMIT ?",
         (bucket, form, limit),
     ).fetchall()
     return [*map(_lesson, reversed(found))]
@@ -450,9 +484,9 @@ def episodes_by_id(db: apsw.Connection, ids: Collection[str]) -> dict[str, Episo
 
 
 def lessons_for(db: apsw.Connection, memory: str, limit: int = 1_000) -> list[Lesson]:
-    """The newest evidence of a policy, oldest first."""
+    """The evidence of a policy from the newest episodes, oldest first (whenever they were learned from)."""
     found = db.execute(
-        f"SELECT {_LESSON} WHERE l.memory=? ORDER BY l.l DESC LIMIT ?", (id_to_bytes(memory), limit)
+        f"SELECT {_LESSON} WHERE l.memory=? ORDER BY l.episode DESC, l.l DESC LIMIT ?", (id_to_bytes(memory), limit)
     ).fetchall()
     return [*map(_lesson, reversed(found))]
 
@@ -504,10 +538,11 @@ def trials(
     limit: int = 1_000,
 ) -> list[Trial]:
     """Trials of something learned, or in an episode of this cube, newest first."""
+    asked = [("memory=:memory", memory), ("episode=:episode AND cube=''", episode)]
+    where = " AND ".join([sql for sql, given in asked if given is not None] + (["outcome='pending'"] if pending else [])) or "1"
     found = db.execute(
-        f"SELECT {_TRIAL} WHERE (?1 IS NULL OR memory=?1) AND (?2 IS NULL OR (episode=?2 AND cube='')) "
-        "AND (NOT ?3 OR outcome='pending') ORDER BY t DESC LIMIT ?4",
-        (_blob(memory), _blob(episode), int(pending), limit),
+        f"SELECT {_TRIAL} WHERE {where} ORDER BY t DESC LIMIT :limit",
+        {"memory": _blob(memory), "episode": _blob(episode), "limit": limit},
     )
     return [
         Trial(
@@ -520,7 +555,7 @@ def trials(
 @dataclass(frozen=True, slots=True)
 class Uncarried:
     """A resolved trial of this cube that counts in another, `home`, for the memory `source` there, and was not told there yet.
-    `owner`: whose episode it was.
+    `owner`: on whose right to read there it is told: who made the copy, else whose episode it was.
     """
 
     memory: str
@@ -537,7 +572,8 @@ class Uncarried:
 def uncarried(db: apsw.Connection, limit: int = 100) -> list[Uncarried]:
     """The trials whose outcome is to be told to other cubes, oldest first."""
     found = db.execute(
-        "SELECT t.memory, t.episode, e.owner, t.home, t.handed_at, t.outcome, t.reward, t.followed FROM trials t "
+        "SELECT t.memory, t.episode, coalesce((SELECT m.owner FROM memories m WHERE m.id=t.memory AND m.known_to IS NULL), "
+        "e.owner), t.home, t.handed_at, t.outcome, t.reward, t.followed FROM trials t "
         "JOIN episodes e ON e.id=t.episode WHERE t.home<>'' AND t.carried<>t.outcome ORDER BY t.t LIMIT ?",
         (limit,),
     )
@@ -596,10 +632,11 @@ def hints(
     limit: int = 20,
 ) -> list[StoredHint]:
     """Hints of a session or an episode, newest first. `open_only`: those not validated yet."""
+    asked = [("h.session=:session", session), ("h.episode=(SELECT e FROM episodes WHERE id=:episode)", episode)]
+    where = " AND ".join([sql for sql, given in asked if given is not None] + (["h.validated IS NULL"] if open_only else [])) or "1"
     found = db.execute(
-        f"SELECT {_HINT} WHERE (?1 IS NULL OR h.session=?1) AND (?2 IS NULL OR e.id=?2) AND (NOT ?3 OR h.validated IS NULL) "
-        "ORDER BY h.h DESC LIMIT ?4",
-        (session, _blob(episode), int(open_only), limit),
+        f"SELECT {_HINT} WHERE {where} ORDER BY h.h DESC LIMIT :limit",
+        {"session": session, "episode": _blob(episode), "limit": limit},
     )
     return [*map(_hint, found)]
 

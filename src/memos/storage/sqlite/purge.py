@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from memos.storage.sqlite.tx import SqliteTx
 
 _EVIDENCE = (EdgeType.DERIVED_FROM.value, EdgeType.PART_OF.value)
+_RETOLD = "'summary','policy','world_model','skill'"  # kinds that retell all of their evidence
 _MENTIONS = (EdgeType.MENTIONS.value, EdgeType.MENTIONS.value)
 FOLLOWING = 50  # records looked at behind a deleted one
 UNERASED = "unerased"  # set in `meta` from a deletion until the pages and the log are clear of it
@@ -116,10 +117,10 @@ def _read_anew(tx: SqliteTx, plan: _Plan) -> None:
 
 
 def _is_summary(db: apsw.Connection, ident: bytes) -> bool:
-    """Whether a memory retells all of its evidence: its words are those of whatever is deleted, so it goes whole, and is written
-    anew from what stays.
+    """Whether a memory retells all of its evidence, as summaries and what is learned from episodes do: its words are those of
+    whatever is deleted, so it goes whole, and is written anew from what stays.
     """
-    sql = "SELECT 1 FROM memories WHERE id=? AND known_to IS NULL AND kind='summary'"
+    sql = f"SELECT 1 FROM memories WHERE id=? AND known_to IS NULL AND kind IN ({_RETOLD})"
     return bool(db.execute(sql, (ident,)).get)
 
 

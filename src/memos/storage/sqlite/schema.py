@@ -103,6 +103,7 @@ CREATE TABLE episodes(
   judge_at INTEGER
 ) STRICT;
 CREATE INDEX episodes_session ON episodes(session, e);
+CREATE INDEX episodes_environment ON episodes(environment, e);
 CREATE INDEX episodes_open ON episodes(last_at) WHERE closed_at IS NULL;
 CREATE INDEX episodes_due ON episodes(due_at) WHERE due_at IS NOT NULL;
 CREATE INDEX episodes_judge ON episodes(judge_at) WHERE judge_at IS NOT NULL;
@@ -131,10 +132,10 @@ CREATE TABLE lessons(
   value REAL NOT NULL, memory BLOB
 ) STRICT;
 CREATE INDEX lessons_episode ON lessons(episode);
-CREATE INDEX lessons_bucket ON lessons(bucket, l);
-CREATE INDEX lessons_free ON lessons(bucket, form, l) WHERE memory IS NULL;
+CREATE INDEX lessons_bucket ON lessons(bucket, episode);
+CREATE INDEX lessons_free ON lessons(bucket, form, episode) WHERE memory IS NULL;
 CREATE INDEX lessons_taught ON lessons(bucket, memory) WHERE memory IS NOT NULL;
-CREATE INDEX lessons_memory ON lessons(memory) WHERE memory IS NOT NULL;
+CREATE INDEX lessons_memory ON lessons(memory, episode) WHERE memory IS NOT NULL;
 
 -- `cube`: of the episode, empty for this one. `home`: CUBE/ID where the trial counts too, when the memory is of another cube or a
 -- copy; `carried`: the outcome that was told there.
@@ -152,6 +153,7 @@ CREATE TABLE hints(
   delivered_at INTEGER, validated INTEGER, resolved_at INTEGER
 ) STRICT;
 CREATE INDEX hints_session ON hints(session, h);
+CREATE INDEX hints_episode ON hints(episode, h);
 
 CREATE TABLE learned(
   n INTEGER PRIMARY KEY AUTOINCREMENT, at INTEGER NOT NULL, what TEXT NOT NULL, memory BLOB, episode BLOB, numbers TEXT

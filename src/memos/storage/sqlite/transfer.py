@@ -25,6 +25,7 @@ from memos.storage.sqlite.forks import gate
 from memos.storage.sqlite.images import keep
 from memos.storage.sqlite.schema import CUBE_APPLICATION_ID, CUBE_MIGRATIONS
 from memos.storage.sqlite.terms import TermDictionary, fts_document, pack
+from memos.storage.sqlite.transfer_lived import RowBuilder, StoredRow
 from memos.text.document import term_row
 
 T = TypeVar("T")
@@ -190,6 +191,7 @@ class CubeBuilder:
             migrate(self._db, path, CUBE_APPLICATION_ID, CUBE_MIGRATIONS)
             self._db.execute("PRAGMA wal_autocheckpoint=20000")
         self._terms = TermDictionary(self._db)
+        self._lived = RowBuilder(self._db)
         self._texts: dict[tuple[bytes, int], int] = {}
         self._n = 0
 
@@ -229,6 +231,10 @@ class CubeBuilder:
                 keep(self._db, id, stored.digits, stored.image)
 
         self._in_batches(found, one)
+
+    def add_lived(self, found: Iterable[StoredRow]) -> None:
+        """Store rows of what agents lived through; those that name an episode after it."""
+        self._in_batches(found, self._lived.add)
 
     def add_vectors(self, model: ModelInfo, found: Iterable[StoredVector]) -> None:
         """Store all vectors of a model; their texts must have been stored before."""
