@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from boundary_corpus import CHINESE, ENGLISH, FRESH, HELD_BACK, TUNED, Case
-from llm_models import ScriptedModel
 
+from llm_models import ScriptedModel
 from memos.evolution.boundary import REACH, SURE, Before, relate
 from memos.evolution.boundary_model import judge
 from memos.memory.episode import Relation, RelationKind
@@ -18,7 +18,9 @@ GAP = timedelta(minutes=120)
 MEANT = {"r": RelationKind.REVISION, "f": RelationKind.FOLLOW_UP, "n": RelationKind.NEW_TASK}
 
 
-def read(message: str, *, goal: str = "", reply: str = "", after: timedelta = timedelta(minutes=1), **more: str) -> Relation:
+def read(
+    message: str, *, goal: str = "", reply: str = "", after: timedelta = timedelta(minutes=1), **more: str
+) -> Relation:
     return relate(message, Before(goal, more.get("user", goal), reply, NOW), NOW + after, GAP)
 
 
@@ -82,7 +84,8 @@ class TestGap:
         assert read("And how far do they swim?", goal="Whales", after=GAP).kind is RelationKind.FOLLOW_UP
 
     @pytest.mark.parametrize(
-        ("message", "goal"), [("The login test still fails", "Fix the login test"), ("登录测试还是不行", "修复登录测试")]
+        ("message", "goal"),
+        [("The login test still fails", "Fix the login test"), ("登录测试还是不行", "修复登录测试")],
     )
     def test_a_correction_reaches_beyond_it(self, message: str, goal: str) -> None:
         assert read(message, goal=goal, after=timedelta(hours=20)).kind is RelationKind.REVISION
@@ -93,7 +96,9 @@ class TestGap:
 
 
 class TestRules:
-    @pytest.mark.parametrize("message", ["no problem, go on", "No worries.", "not bad at all", "不错", "没问题", "No, that's fine."])
+    @pytest.mark.parametrize(
+        "message", ["no problem, go on", "No worries.", "not bad at all", "不错", "没问题", "No, that's fine."]
+    )
     def test_words_that_only_look_like_a_correction_are_none(self, message: str) -> None:
         assert read(message, goal="Fix the test", reply="Fixed.").kind is not RelationKind.REVISION
 
@@ -104,15 +109,17 @@ class TestRules:
 
     def test_a_quotation_of_the_reply_goes_on_with_it(self) -> None:
         reply = "The cache in session.py never shrinks, so memory grows."
-        assert read("> never shrinks, so memory grows\nHow would one see this with a profiler in production?", reply=reply).kind is (
-            RelationKind.FOLLOW_UP
-        )
+        assert read(
+            "> never shrinks, so memory grows\nHow would one see this with a profiler in production?", reply=reply
+        ).kind is (RelationKind.FOLLOW_UP)
 
     def test_an_answer_to_a_question_goes_on(self) -> None:
         assert read("Vienna", goal="Book a flight", reply="From where do you leave?").kind is RelationKind.FOLLOW_UP
         assert read("维也纳", goal="订机票", reply="从哪里出发？").kind is RelationKind.FOLLOW_UP
 
-    @pytest.mark.parametrize("message", ["run the tests", "Commit and push.", "ok, deploy to staging", "跑一下测试", "提交并推送"])
+    @pytest.mark.parametrize(
+        "message", ["run the tests", "Commit and push.", "ok, deploy to staging", "跑一下测试", "提交并推送"]
+    )
     def test_what_follows_any_work_goes_on_with_it(self, message: str) -> None:
         assert read(message, goal="Rename the column user_id to owner", reply="Done.").kind is RelationKind.FOLLOW_UP
 
@@ -120,7 +127,9 @@ class TestRules:
         assert read("Never mind. What is the capital of Peru?", goal="Fix it").kind is RelationKind.NEW_TASK
         assert read("Never mind.", goal="Fix it").kind is RelationKind.FOLLOW_UP
 
-    @pytest.mark.parametrize("message", ["", "   ", "\x00", "🙂", "?" * 50_000, "ab " * 100_000, "no " * 50_000, "谢" * 50_000])
+    @pytest.mark.parametrize(
+        "message", ["", "   ", "\x00", "🙂", "?" * 50_000, "ab " * 100_000, "no " * 50_000, "谢" * 50_000]
+    )
     def test_anything_can_be_read_quickly(self, message: str) -> None:
         begun = datetime.now(UTC)
         found = read(message, goal="a b c " * 10_000, reply="x" * 100_000)

@@ -62,7 +62,12 @@ class TestSpellings:
 
     @pytest.mark.parametrize(
         ("error", "said"),
-        [("no such file", "no such file"), ({"message": "no", "code": 2}, "no"), ({"code": 2}, '{"code":2}'), (127, "127")],
+        [
+            ("no such file", "no such file"),
+            ({"message": "no", "code": 2}, "no"),
+            ({"code": 2}, '{"code":2}'),
+            (127, "127"),
+        ],
     )
     def test_an_error_is_words_a_code_or_an_object(self, error: Any, said: str) -> None:
         assert of({"tool": "x", "error": error}).use.error == said
@@ -148,11 +153,17 @@ class TestVerbatim:
         assert use == ToolUse("x")
         assert memory(checked_call("x")).body == {"use": {"tool": "x"}}
 
-    @pytest.mark.parametrize(("value", "text"), [(0, "0"), (False, "false"), ([], "[]"), ({}, "{}"), ({"ä": 1}, '{"ä":1}')])
+    @pytest.mark.parametrize(
+        ("value", "text"), [(0, "0"), (False, "false"), ([], "[]"), ({}, "{}"), ({"ä": 1}, '{"ä":1}')]
+    )
     def test_other_values_are_compact_json(self, value: Any, text: str) -> None:
         assert checked_call("x", value).use.input == text
 
-    @given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(), lambda v: st.lists(v) | st.dictionaries(st.text(), v)))
+    @given(
+        st.recursive(
+            st.none() | st.booleans() | st.integers() | st.text(), lambda v: st.lists(v) | st.dictionaries(st.text(), v)
+        )
+    )
     def test_any_json_comes_back(self, value: Any) -> None:
         use = tool_use(memory(checked_call("x", {"v": value})))
         assert use is not None

@@ -15,10 +15,11 @@ import pytest
 from evolution_script import Did, Script, play
 
 from llm_models import ScriptedModel
-from memos import AsyncMemOS, evolving
+from memos import AsyncMemOS
 from memos.errors import ModelBusy, ModelError
 from memos.evolution import learn
 from memos.evolution.reward import ALPHA, UNJUDGED
+from memos.evolving import evolving
 from memos.memory.episode import Episode, SignalSource
 from memos.memory.ids import new_id
 from memos.memory.learned import SkillBody
@@ -214,8 +215,8 @@ async def test_when_the_model_is_back_it_is_asked_about_all_that_were_valued_wit
         await memos.evolve(now=True)
         before = asked(model)
         model.answers = [judge(GOOD)]
-        evolver = memos._parts().evolving
-        evolver._asked_again.clear()
+        evolver = memos._parts().evolving._asking
+        evolver._until.clear()
         async with memos._cube("default", None, "write") as (_, store):
             await store.write(lambda tx: tx.db.execute("UPDATE episodes SET judge_at=1 WHERE judge_at IS NOT NULL"))  # type: ignore[attr-defined]
         assert (await memos.evolve()).learned == 50
@@ -225,7 +226,10 @@ async def test_when_the_model_is_back_it_is_asked_about_all_that_were_valued_wit
 
 async def test_a_day_after_its_end_an_episode_is_not_asked_about_any_more(tmp_path: Path) -> None:
     model = ScriptedModel(ModelBusy("too many requests", retry_after=0.01))
-    async with system(tmp_path, llm=model, background=False) as memos, memos._cube("default", None, "write") as (_info, store):
+    async with (
+        system(tmp_path, llm=model, background=False) as memos,
+        memos._cube("default", None, "write") as (_info, store),
+    ):
         id = await store.write(lambda tx: play(tx, WORKED, 0, owner="default"))  # type: ignore[arg-type]
         await memos.evolve()
         assert await store.lived(lived.next_judge) is None
@@ -245,7 +249,7 @@ async def test_an_episode_that_cannot_be_learned_from_holds_up_no_other(
             return whole(tx, id)
 
         monkeypatch.setattr(evolving, "learn_episode", breaks)
-        answer = await memos.evolve()
+        answer = await memos.evolve(now=True)
         assert answer.learned == 49 and answer.waiting == 1
         assert any("in an hour" in reason for reason in answer.reasons)
 

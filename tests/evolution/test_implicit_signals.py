@@ -116,7 +116,9 @@ def test_thanks_for_what_failed_is_no_praise() -> None:
     assert names("Great, now it fails again") == {"failed"}
 
 
-@pytest.mark.parametrize("message", ["", "\x00", "no " * 100_000, "。" * 100_000, "太" * 50_000, "a" * 200_000, "the a b " * 30_000])
+@pytest.mark.parametrize(
+    "message", ["", "\x00", "no " * 100_000, "。" * 100_000, "太" * 50_000, "a" * 200_000, "the a b " * 30_000]
+)
 def test_anything_is_read_quickly(message: str) -> None:
     begun = time.perf_counter()
     heard(message, RelationKind.FOLLOW_UP, message)
@@ -151,7 +153,9 @@ class TestOpinion:
         assert score is not None
         assert score < 0
 
-    @pytest.mark.parametrize("comment", ["", "I am in Vienna", "the blue one", "我在维也纳", "Always run the linter before you commit"])
+    @pytest.mark.parametrize(
+        "comment", ["", "I am in Vienna", "the blue one", "我在维也纳", "Always run the linter before you commit"]
+    )
     def test_where_nothing_is_said_there_is_no_score(self, comment: str) -> None:
         assert read_opinion(comment) is None
 
@@ -161,7 +165,10 @@ class TestOpinion:
         worst, bad, poor = (read_opinion(t) or 0 for t in ("terrible", "wrong", "a bit slow"))
         assert worst < bad < poor < 0
 
-    @pytest.mark.parametrize(("comment", "score"), [("8/10", 0.6), ("0/10", -1.0), ("10 out of 10", 1.0), ("3 stars", 0.0), ("★★★★★", 1.0), ("50/100", 0.0)])
+    @pytest.mark.parametrize(
+        ("comment", "score"),
+        [("8/10", 0.6), ("0/10", -1.0), ("10 out of 10", 1.0), ("3 stars", 0.0), ("★★★★★", 1.0), ("50/100", 0.0)],
+    )
     def test_marks_are_read_as_numbers(self, comment: str, score: float) -> None:
         assert read_opinion(comment) == pytest.approx(score)
 

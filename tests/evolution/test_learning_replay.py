@@ -24,7 +24,7 @@ from memos.evolution.gain import gain_of
 from memos.memory.episode import SignalSource
 from memos.memory.ids import id_from_bytes
 from memos.memory.learned import State
-from memos.memory.model import EdgeType
+from memos.memory.model import EdgeType, Memory
 from memos.storage.sqlite import lived
 from memos.storage.sqlite.cube import SqliteCube
 from memos.storage.sqlite.tx import SqliteTx
@@ -118,7 +118,7 @@ def state(db: Any) -> dict[str, Any]:
                     "title": memory.title,
                     "status": memory.status.value,
                     "tags": sorted(memory.tags),
-                    "body": json.loads(_renamed(json.dumps(dict(memory.body), sort_keys=True, default=str), names)),
+                    "body": json.loads(_renamed(json.dumps(_body(memory), sort_keys=True, default=str), names)),
                     "counted": (
                         found.support,
                         sorted(round(v, 9) for v in found.values),
@@ -147,6 +147,11 @@ def state(db: Any) -> dict[str, Any]:
         for m, o, f, r in db.execute("SELECT memory, outcome, followed, reward FROM trials")
     )
     return out
+
+
+def _body(memory: Memory) -> dict[str, Any]:
+    """A body without the digest of the ids it was drawn from."""
+    return {k: v for k, v in memory.body.items() if k != "drawn"}
 
 
 def _raw(id: str) -> bytes:

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 from memos.errors import InvalidInput
 from memos.evolution.skill_folder import (
+    _HIDDEN,
     MAX_FILE,
     MAX_FILES,
     MAX_SKILLS,
@@ -118,12 +119,19 @@ def test_a_guide_that_was_changed_by_hand_is_believed_and_not_the_fields_beside_
     assert found.body.procedure == () and "uv add" in found.body.guide and render(found.body) == found.body.guide
 
 
+def test_what_people_do_not_see_is_marked_on_the_way_out() -> None:
+    body = replace(BODY, procedure=(Action("shell", "printf '\x1b[0m\u202e'"),), description="x \u200b y")
+    (found,) = read_skills(zip_of([skill(body)]))
+    assert found.body.procedure == (Action("shell", "printf '\ufffd[0m\ufffd'"),) and found.body.description == "x \ufffd y"
+
+
 def test_the_same_skills_make_the_same_bytes() -> None:
     assert zip_of([skill()]) == zip_of([skill()])
 
 
-WORDS = st.text(st.characters(blacklist_categories=("Cs", "Cc", "Cf", "Zl", "Zp")), max_size=40)
-LINES = st.text(st.characters(blacklist_categories=("Cs", "Cf", "Zl", "Zp"), blacklist_characters="".join(map(chr, [*range(9), *range(11, 32), *range(127, 160)]))), max_size=60)  # fmt: skip
+SEEN = st.characters(exclude_categories=("Cs",)).filter(lambda c: not _HIDDEN.search(c) and c not in "\r\x85")
+WORDS = st.text(SEEN, max_size=40).map(lambda t: t.replace("\n", " "))
+LINES = st.text(SEEN | st.just("\n"), max_size=60)
 NAMES = st.from_regex(r"[a-z0-9]{1,10}(-[a-z0-9]{1,10}){0,3}", fullmatch=True)
 
 

@@ -371,3 +371,15 @@ def test_the_body_of_a_policy_is_no_dict_that_crosses_a_room() -> None:
     body = SkillBody(name="x", procedure=(Action("t", "i"),), parameters=(Parameter("p"),))
     assert SkillBody.of(Memory("x", Kind.SKILL, "x", body=body.to_body())) == body
     assert PolicyBody.of(Memory("x", Kind.POLICY, "x", body={"state": 5, "procedure": "no"})) == PolicyBody()
+
+
+async def test_episodes_that_went_wrong_are_no_support(store: SqliteCube) -> None:
+    def write(tx: Any) -> None:
+        path = policy(tx, INSTALL)
+        for minute, (package, value) in enumerate((("lxml", 0.8), ("numpy", 0.8), ("pillow", -0.8), ("flask", 0.0))):
+            id, numbers = episode(tx, f"install the package {package}", [(f"pip install {package}", None), (f'python -c "import {package}"', None)], minute)  # fmt: skip
+            teaches(tx, id, path, Form.PATH, value, goal=numbers[:1], done=numbers[1:])
+        skills.settle(tx, {path})
+
+    await store.write(write)
+    assert await all_skills(store) == []

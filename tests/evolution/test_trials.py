@@ -19,6 +19,7 @@ from memos.storage.sqlite.cube import SqliteCube
 from memos.text.document import term_row
 
 FIX = (Action("shell", "apt-get install -y {library}"), Action("shell", "pip install {package}"))
+WARNING = PolicyBody(form=Form.AVOID, procedure=(Action("shell", "cp {file} /opt/vendor/{file}"),))
 DID = [Did("pip install lxml", False, "no"), Did("apt-get install -y libxml2-dev"), Did("ls"), Did("pip install lxml")]
 
 
@@ -105,20 +106,28 @@ async def test_an_outcome_that_is_not_clear_is_unknown(store: SqliteCube) -> Non
     assert (await tried(store, Script("hello", [], score=None), body)).outcome == "unknown"
 
 
-@pytest.mark.parametrize(
-    "body", [PolicyBody(form=Form.DIRECTIVE, trigger="always test"), SkillBody(guide="Be careful.")]
-)
-async def test_what_names_no_actions_counts_by_the_outcome_alone(store: SqliteCube, body: PolicyBody) -> None:
-    trial = await tried(store, Script("do it", [Did("ls")], score=1.0), body)
+async def test_what_names_no_actions_counts_by_the_outcome_alone(store: SqliteCube) -> None:
+    trial = await tried(store, Script("do it", [Did("ls")], score=1.0), SkillBody(guide="Be careful."))
     assert (trial.outcome, trial.followed) == ("pass", None)
 
 
-async def test_a_warning_that_was_disregarded_does_not_count_and_one_that_was_heeded_does(store: SqliteCube) -> None:
-    body = PolicyBody(form=Form.AVOID, procedure=(Action("shell", "cp {file} /opt/vendor/{file}"),))
-    did = [Did("cp a.conf /opt/vendor/a.conf", False, "Read-only file system")]
-    assert (await tried(store, Script("put it there", did, score=-1.0), body)).followed is False
-    heeded = await tried(store, Script("put it there", [Did("cp a.conf /srv/a.conf")], score=1.0), body)
-    assert (heeded.outcome, heeded.followed) == ("pass", None)
+async def test_how_somebody_wants_things_is_not_judged_by_how_tasks_go(store: SqliteCube) -> None:
+    body = PolicyBody(form=Form.DIRECTIVE, prefer="answer in Chinese")
+    assert (await tried(store, Script("do it", [Did("ls")], score=-1.0), body)).outcome == "unknown"
+
+
+@pytest.mark.parametrize(("ok", "outcome"), [(False, "pass"), (True, "fail")])
+async def test_a_warning_is_judged_by_what_happens_when_it_is_disregarded(
+    store: SqliteCube, ok: bool, outcome: str
+) -> None:
+    did = [Did("cp a.conf /opt/vendor/a.conf", ok, "Read-only file system"), Did("cp a.conf /srv/a.conf")]
+    trial = await tried(store, Script("put it there", did, score=1.0), WARNING)
+    assert (trial.outcome, trial.followed) == (outcome, False)
+
+
+async def test_that_a_warning_was_heeded_says_nothing(store: SqliteCube) -> None:
+    heeded = await tried(store, Script("put it there", [Did("cp a.conf /srv/a.conf")], score=1.0), WARNING)
+    assert (heeded.outcome, heeded.followed) == ("unknown", None)
 
 
 async def test_another_word_on_the_episode_turns_its_trials(store: SqliteCube) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from memos.memory.ids import new_id
@@ -79,15 +81,54 @@ def test_an_error_that_the_pattern_fits_fills_the_parameters_of_goal_and_error()
     assert found.values == {"lib": "libpq", "package": "psycopg2"}
 
 
-def test_the_same_kind_of_error_counts_where_the_pattern_is_too_narrow() -> None:
+def test_the_same_kind_of_error_counts_only_where_the_goal_is_the_same_too() -> None:
     narrow = PolicyBody(
         form=Form.FIX,
         error="ModuleNotFoundError: No module named 'foo_{x}'",
+        goal="import {x}",
         parameters=(Parameter("x", examples=("a",)),),
     )
-    found = how(narrow, error="ModuleNotFoundError: No module named 'bar'")
-    assert (found.by, dict(found.values)) == ("error", {})
+    found = how(narrow, goal="import b", error="ModuleNotFoundError: No module named 'bar'")
+    assert (found.by, dict(found.values)) == ("error", {"x": "b"})
     assert found.strength < 1
+    assert applies(narrow, Situation(goal="other", error="ModuleNotFoundError: No module named 'bar'")) is None
+
+
+def test_a_value_is_taken_from_the_calls_before_in_the_task() -> None:
+    before = (Action("shell", "ls"), Action("shell", "pip install psycopg2"), Action("shell", "pip install older"))
+    now = Situation(tool="shell", input="apt install libpq", error="fatal error: libpq.h: No such file or directory")
+    found = applies(FIX, replace(now, earlier=before))
+    assert found is not None and found.values == {"lib": "libpq", "package": "psycopg2"}
+
+
+def test_how_a_task_is_done_that_begins_with_the_call_that_failed_is_no_help() -> None:
+    begins = PolicyBody(
+        form=Form.PATH, goal="back up {x}", procedure=(Action("shell", "unlock {x}"), Action("shell", "backup {x}"))
+    )
+    assert applies(begins, Situation(tool="shell", input="unlock a", error="no such object: a")) is None
+    assert how(begins, tool="shell", input="unlock a").by == "input"
+
+
+def test_a_pattern_without_a_word_of_its_own_fits_no_call() -> None:
+    bare = PolicyBody(form=Form.AVOID, tool="shell", error="x", procedure=(Action("shell", "{a}"),))
+    assert applies(bare, Situation(tool="shell", input="anything")) is None
+
+
+def test_what_works_here_takes_the_place_of_what_worked_elsewhere() -> None:
+    here, there = (
+        PolicyBody(
+            form=Form.PATH,
+            state=State.ACTIVE,
+            goal="install {x}",
+            environments=(e,),
+            procedure=(Action("shell", f"{e} {{x}}"),),
+        )
+        for e in ("debian", "fedora")
+    )
+    both = lore(here, there)
+    assert [m.entry.body for m in matching(both, Situation("install a", environment="debian"), None)] == [here]
+    assert len(matching(both, Situation("install a", environment="arch"), None)) == 2
+    assert len(matching(both, Situation("install a"), None)) == 2
 
 
 def test_another_error_is_not_fixed_by_it_even_for_the_same_goal() -> None:
@@ -137,6 +178,13 @@ def test_what_is_not_known_stays_open() -> None:
 def test_an_avoid_applies_to_the_very_call() -> None:
     assert how(AVOID, tool="shell", input="touch /srv/x").by == "input"
     assert applies(AVOID, Situation(tool="editor", input="touch /srv/x")) is None
+
+
+def test_after_the_fact_nobody_is_warned() -> None:
+    avoid = replace(AVOID, error="touch: /srv/{name}: Read-only file system")
+    said = "touch: /srv/x: Read-only file system"
+    assert how(avoid, tool="shell", error=said).by == "error"
+    assert applies(avoid, Situation(tool="shell", input="touch /srv/x", error=said)) is None
 
 
 @pytest.mark.parametrize(

@@ -489,7 +489,8 @@ def begun(app: Any) -> Any:
 
     async def cut(scope: Any, receive: Any, send: Any) -> None:
         if scope.get("path") != STREAM:
-            return await app(scope, receive, send)
+            await app(scope, receive, send)
+            return
         started = asyncio.Event()
 
         async def sent(message: Any) -> None:

@@ -486,3 +486,11 @@ async def test_a_copy_counts_back_by_the_right_of_who_published_it(team: AsyncMe
     await within(team, close, "team", "bo")
     await team.evolve(now=True, user="bo", cube="team")
     assert (await team.skill(source.id, user="ana")).record.passes == 1
+
+
+async def test_a_policy_that_is_retired_by_hand_takes_its_skill_along_and_brings_it_back(memos: AsyncMemOS) -> None:
+    path = await learn(memos)
+    await memos.set_state(path, "retired", reason="wrong here")
+    assert await memos.skills() == []
+    await memos.set_state(path, "active")
+    assert [s.name for s in await memos.skills()] == [NAME]

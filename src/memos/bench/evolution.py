@@ -36,7 +36,7 @@ def _parser() -> argparse.ArgumentParser:
     p.add_argument("--first", type=int, default=0, help="the first seed (default 0; what is reported uses 100)")
     p.add_argument("--tasks", type=int, default=240, help="tasks of a run (default 240)")
     p.add_argument("--embedder", default="default", help="embedder of the memory (default: default)")
-    p.add_argument("--no-repair", action="store_true", help="the agent does not ask its memory about an error")
+    p.add_argument("--no-asking", action="store_true", help="the agent reads what turns and steps are answered with, and asks nothing itself")
     p.add_argument("--twice", action="store_true", help="make the first seed's run again and say whether both agree")
     p.add_argument("--plot", type=Path, help="file for the learning curve (SVG)")
     p.add_argument(
@@ -48,7 +48,7 @@ def _parser() -> argparse.ArgumentParser:
 
 async def _measure(args: argparse.Namespace) -> int:
     plan, seeds = Plan(tasks=args.tasks), range(args.first, args.first + args.seeds)
-    found = await measure.pairs(seeds, plan, embedder=args.embedder, repair=not args.no_repair, say=say)
+    found = await measure.pairs(seeds, plan, embedder=args.embedder, ask=not args.no_asking, say=say)
     if args.plot is not None:
         args.plot.write_text(_picture(found), encoding="utf-8")
     if args.json:
@@ -56,7 +56,7 @@ async def _measure(args: argparse.Namespace) -> int:
     else:
         command = (
             f"evolution --first {args.first} --seeds {args.seeds} --tasks {args.tasks}"
-            + " --no-repair" * args.no_repair
+            + " --no-asking" * args.no_asking
         )
         blocks = {
             "evolution": block(f"{measure.by_phase(found)}\n\n{measure.by_family(found)}", command),
@@ -67,7 +67,7 @@ async def _measure(args: argparse.Namespace) -> int:
         for page in args.docs or ():
             write_into(page, blocks)
     if args.twice:
-        again = await run_with_memory(args.first, plan, embedder=args.embedder, repair=not args.no_repair)
+        again = await run_with_memory(args.first, plan, embedder=args.embedder, ask=not args.no_asking)
         same = measure.fingerprint(again) == measure.fingerprint(found[0].memory)
         say(f"seed {args.first} again: {'the same' if same else 'NOT the same'}")
         return 0 if same else 1

@@ -76,4 +76,5 @@ async def _work(state: State, settings: Settings, drain: bool) -> tuple[int, int
                 async with asyncio.timeout(0.1):
                     await stop.wait()
         counts = await memos.tasks.counts()
-        return counts[TaskState.FAILED], sum(counts[state] for state in LIVE)
+        live = sum(counts[state] for state in LIVE) if await memos.tasks.busy() else 0
+        return counts[TaskState.FAILED], live

@@ -141,7 +141,7 @@ def _quotes(text: str, reply: str) -> bool:
     if len(mine) < size or len(theirs) < size:
         return False
     runs = {theirs[i : i + size] for i in range(len(theirs) - size + 1)}
-    return any(mine[i : i + size] in runs for i in range(0, len(mine) - size + 1))
+    return any(mine[i : i + size] in runs for i in range(len(mine) - size + 1))
 
 
 def _spoken(span: timedelta) -> str:

@@ -295,7 +295,7 @@ def clamp(text: str, most: int) -> str:
 
 
 def memory_of(call: Call, *, session: str, owner: str, agent: str, at: datetime) -> Memory:
-    """The memory of a step (L1, kind tool_call): a readable text of at most about 1,600 characters, and in its body everything."""
+    """The memory of a step (L1, kind tool_call): a readable text of up to about 1,600 characters, and all in its body."""
     body: dict[str, Any] = {USE: plain_use(call.use)}
     if call.reflection is not None:
         body[REFLECTION] = call.reflection

@@ -26,17 +26,18 @@ def heads_of(told: Told) -> Heads:
     return tuple(head(s) for s in told.actions)
 
 
-def shared(lessons: Sequence[Told]) -> list[Shared]:
+def shared(lessons: Sequence[Told], failed: Sequence[Told] = ()) -> list[Shared]:
     """Lessons by what they have in common, the best supported first. Calls that other lessons did without are left out; of two
-    lessons with different calls beside the same ones, only those that have nothing to do with the task.
+    lessons with different calls beside the same ones, only those that have nothing to do with the task. `failed`: lessons of
+    tasks that came to nothing; what was done there just as well is not what made the others succeed.
     """
     left, out = list(lessons), []
     while len({t.lesson.episode for t in left}) > 1:
-        best: tuple[int, int, Heads] | None = None
+        best: tuple[float, int, Heads] | None = None
         for sequence in _candidates(left):
-            episodes = {t.lesson.episode for t in left if _can(t, sequence)}
-            rank = (len(episodes), len(sequence), sequence)
-            if len(episodes) > 1 and (best is None or rank > best):
+            able = [t for t in left if _can(t, sequence)]
+            rank = (worth(able, sequence, failed), len(sequence), sequence)
+            if len({t.lesson.episode for t in able}) > 1 and rank[0] > 0 and (best is None or rank > best):
                 best = rank
         if best is None:
             break
@@ -45,6 +46,17 @@ def shared(lessons: Sequence[Told]) -> list[Shared]:
         out.append(Shared(chosen, members))
         left = [t for t in left if not _can(t, chosen)]
     return out
+
+
+def worth(lessons: Sequence[Told], heads: Heads, failed: Sequence[Told]) -> float:
+    """In how many episodes something did, less those in which it was done for nothing; each counts as much as its outcome is
+    clear, where there are both.
+    """
+    if not failed:
+        return len({t.lesson.episode for t in lessons})
+    good = {t.lesson.episode: t.lesson.value for t in sorted(lessons, key=lambda t: t.lesson.value)}
+    bad = {t.lesson.episode: t.lesson.value for t in failed if _can(t, heads)}
+    return round(sum(good.values()) + sum(bad.values()), 9)
 
 
 def realised(told: Told, heads: Heads) -> Told:

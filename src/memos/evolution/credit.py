@@ -112,7 +112,7 @@ def _used_later(steps: Sequence[Step]) -> set[int]:
     brought: dict[str, int] = {}
     used: set[int] = set()
     for step in steps:
-        given = _names(step.use.input) if step.use else _names(step.memory.text)
+        given = _names(step.use.input) if step.use else _names(step.words)
         if step.role is not StepRole.USER:
             used |= {brought[name] for name in given if name in brought}
         known |= given
@@ -130,7 +130,7 @@ def _names(text: str) -> set[str]:
 
 def _told(step: Step) -> str:
     use = step.use
-    return step.memory.text if use is None else f"{use.tool} {use.input} {use.output} {use.error or ''}"
+    return step.words if use is None else f"{use.tool} {use.input} {use.output} {use.error or ''}"
 
 
 def told_values(case_credits: Mapping[int, Credit]) -> tuple[float, ...]:

@@ -9,17 +9,24 @@ import re
 
 _I = re.IGNORECASE
 
+
+def _set(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
 # -- English -------------------------------------------------------------------------------------------------------
 
 OPENERS = re.compile(
-    r"(?:(?:ok(?:ay)?|hey|hi|hello|well|so|also|and|but|now|then|no+(?! more| \w+ should)|nope|wrong|sorry|thanks|thank you|great|good|right|yes|"
+    r"(?:(?:ok(?:ay)?|hey|hi|hello|well|so|also|and|but|now|then|no+(?! more| \w+ should)|nope|wrong|sorry|thanks|thank you|"
+    r"great|good|right|yes|"
     r"please|pls|plz|kindly|just|by the way|btw|one more thing|another thing|fyi|actually|again|"
     r"(?:a )?(?:quick )?(?:note|reminder|rule|important|general rule|house rule|lesson learned|as a rule|in general|generally|"
     r"as a general rule)(?: of thumb)?(?=\s*[:,–—-])|rule \d+(?=\s*[:.]))\b[\s,.:;!…–—-]*)+",
     _I,
 )
 STANDING = (
-    r"(?:from (?:now|here|this point|today|this moment|this day) on(?:wards?)?|from today(?=[,\s]*(?:always|never|please|use|do))|"
+    r"(?:from (?:now|here|this point|today|this moment|this day) on(?:wards?)?|from today(?=[,\s]*(?:always|never|please|use|"
+    r"do))|"
     r"in (?:the )?future|going forward|moving forward|henceforth|as of (?:now|today)|starting (?:now|today|from today)|"
     r"at all times|without exception|every single time|every time|each time|as a rule|in general|by default|"
     r"(?:for|in|on) (?:all|any|every) future (?:\w+ ){0,2}\w+|no matter what|under (?:no|any) circumstances?|in all cases|"
@@ -34,7 +41,8 @@ EVERY = re.compile(
     _I,
 )
 CONDITION = re.compile(
-    r"(?P<cond>(?:when|if|unless|before|after|once|until|while|in case|where|for|in|on|with|inside|during|as an?) [^,;:?]{2,120}),\s*",
+    r"(?P<cond>(?:when|if|unless|before|after|once|until|while|in case|where|for|in|on|with|inside|during|"
+    r"as an?) [^,;:?]{2,120}),\s*",
     _I,
 )
 INSTEAD_FIRST = re.compile(r"(?:instead of|rather than|in place of) (?P<old>[^,;:]{2,80}),\s*", _I)
@@ -42,17 +50,22 @@ POLITE = re.compile(
     r"(?:(?:could|can|would|will) you(?: please)?|"
     r"i(?:'d|’d| would)? (?:like|love|want|need|prefer|expect|would like) (?:it if |that |for )?you(?: to)?|"
     r"i(?:'d|’d| would) rather you|i(?:'d|’d| would) (?:prefer|appreciate) (?:it )?if you|"
-    r"(?:you|we) (?:(?:really |simply |just )?(?:should|must|have to|need to|ought to|shall|are to|are supposed to)|had better|'d better)|"
-    r"let'?s|make (?:absolutely )?sure (?:that )?(?:you |to )?|be sure to|remember to|remember:?|keep in mind:?|do(?= always| remember)|"
+    r"(?:you|we) (?:(?:really |simply |just )?(?:should|must|have to|need to|ought to|shall|are to|are supposed to)|had better|"
+    r"'d better)|"
+    r"let'?s|make (?:absolutely )?sure (?:that )?(?:you |to )?|be sure to|remember to|remember:?|keep in mind:?|do(?= always|"
+    r" remember)|"
     r"try (?:always )?to|please|pls|kindly|just|simply|it(?:'s| is| would be) (?:best|better|good|important) (?:to|if you)|"
     r"your job is to|i told you to|i(?:'ve| have) told you to|i said to|i said)\b[\s,:]*",
     _I,
 )
 POLITE_NOT = re.compile(
-    r"(?:i (?:do not|don'?t|don’t|never) (?:ever )?want you to(?: ever)?|i(?:'d|’d| would) rather you (?:did not|didn'?t|don'?t)|"
+    r"(?:i (?:do not|don'?t|don’t|never) (?:ever )?want you to(?: ever)?|i(?:'d|’d| would) rather you (?:did not|didn'?t|"
+    r"don'?t)|"
     r"(?:you|we) (?:(?:must|should|shall|may|can) not|cannot|can'?t|mustn'?t|shouldn'?t|are not (?:allowed|permitted) to|"
-    r"aren'?t allowed to|are never (?:allowed )?to|may never|can never)|i told you (?:not|never) to|i(?:'ve| have) told you (?:not|never) to|"
-    r"i said (?:not|never) to|it(?:'s| is) (?:forbidden|not allowed|never ok(?:ay)?) to)\b[\s,]*(?P<ever>(?:ever|again)\b[\s,]*)?",
+    r"aren'?t allowed to|are never (?:allowed )?to|may never|can never)|i told you (?:not|never) to|i(?:'ve|"
+    r" have) told you (?:not|never) to|"
+    r"i said (?:not|never) to|it(?:'s| is) (?:forbidden|not allowed|never ok(?:ay)?) to)\b[\s,]*(?P<ever>(?:ever|"
+    r"again)\b[\s,]*)?",
     _I,
 )
 ALLOWED = re.compile(
@@ -83,7 +96,8 @@ STRONG_ANY = re.compile(
     _I,
 )
 AGAIN_TAIL = re.compile(
-    r"[\s,]*\b(?:ever again|again|any ?more|any longer|ever)\b(?P<for>(?: (?:for|in|on) [^,;]{2,60})?)[\s,]*(?:please|ok(?:ay)?|thanks)?[\s.!]*$",
+    r"[\s,]*\b(?:ever again|again|any ?more|any longer|ever)\b(?P<for>(?: (?:for|in|on) [^,;]{2,60})?)[\s,]*(?:please|"
+    r"ok(?:ay)?|thanks)?[\s.!]*$",
     _I,
 )
 WITHOUT = re.compile(
@@ -103,48 +117,58 @@ COMPARED = re.compile(
 )
 OVER = re.compile(r"(?P<new>[^;]{1,90}?) (?:over|to|above|before|instead of|rather than) (?P<old>[^;]{1,90})$", _I)
 NOT_BUT = re.compile(
-    r"(?P<old>[^,;]{1,80}?)(?:[,;]? (?:but|and) |[,;:–—-]+ ?)(?:please |rather |instead,? |just |always )?(?P<verb>use|run|call|go with|stick (?:to|with)|take|"
+    r"(?P<old>[^,;]{1,80}?)(?:[,;]? (?:but|and) |[,;:–—-]+ ?)(?:please |rather |instead,? |just |always )?(?P<verb>use|run|"
+    r"call|go with|stick (?:to|with)|take|"
     r"try|do|prefer|choose|write) (?P<new>[^;]{1,80}?)(?: instead)?$",
     _I,
 )
 TRAIL_WHEN = re.compile(
-    r"[\s,]+(?P<cond>(?:when(?:ever)?|if|unless|before|after|once|every time|each time|in case|while) (?!possible\b)[^,;?]{3,120})$",
+    r"[\s,]+(?P<cond>(?:when(?:ever)?|if|unless|before|after|once|every time|each time|in case|"
+    r"while) (?!possible\b)[^,;?]{3,120})$",
     _I,
 )
 TIDY = re.compile(
     r"[\s,]*\b(?:please|pls|thanks|thank you|ok(?:ay)?|instead|though|for me|got it|will you|would you)[\s.!]*$", _I
 )
 
-VERBS = frozenset(
-    "use run call install write edit commit push pull deploy restart start delete remove touch read open close ask check test verify "
-    "add include show give answer reply respond explain cite quote format address keep put make create build generate return "
-    "send post publish save store log print name rename move copy merge rebase squash overwrite override skip ignore guess assume invent "
-    "hardcode hard-code change modify update upgrade downgrade pin import export download upload fetch query search look double-check "
-    "back backup validate confirm review summarize summarise translate convert document comment indent lint set configure disable enable "
-    "pass wrap escape quote catch retry try prefer choose pick favor favour stick follow respect apply execute schedule notify tell inform "
-    "mention say report stop kill wait connect disconnect reboot reload rely trust leave go take do bring begin end finish sign round "
-    "sort order list provide avoid refer speak talk expose share leak submit approve accept reject release tag bump switch replace "
-    "declare define mock stub handle plan think limit cap consult be have get work clean cleanup clear drop truncate reset revert force "
-    "force-push cache bypass hide mount grant chmod sudo upload ssh omit access buy order book pay charge compress archive annotate".split()
+VERBS = _set(
+    "use run call install write edit commit push pull deploy restart start delete remove touch read open close "
+    "ask check test verify add include show give answer reply respond explain cite quote format address keep "
+    "put make create build generate return send post publish save store log print name rename move copy merge "
+    "rebase squash overwrite override skip ignore guess assume invent hardcode hard-code change modify update "
+    "upgrade downgrade pin import export download upload fetch query search look double-check back backup "
+    "validate confirm review summarize summarise translate convert document comment indent lint set configure "
+    "disable enable pass wrap escape quote catch retry try prefer choose pick favor favour stick follow "
+    "respect apply execute schedule notify tell inform mention say report stop kill wait connect disconnect "
+    "reboot reload rely trust leave go take do bring begin end finish sign round sort order list provide avoid "
+    "refer speak talk expose share leak submit approve accept reject release tag bump switch replace declare "
+    "define mock stub handle plan think limit cap consult be have get work clean cleanup clear drop truncate "
+    "reset revert force force-push cache bypass hide mount grant chmod sudo upload ssh omit access buy order "
+    "book pay charge compress archive annotate"
 )
-USING = frozenset(
-    "use prefer choose pick favor favour run call stick go take install write try adopt default reach".split()
-)
-LASTING_STOPS = frozenset(
-    "using adding asking creating writing making putting inserting suggesting recommending apologizing apologising repeating guessing "
-    "inventing assuming hardcoding hard-coding committing pushing deleting overwriting changing modifying editing installing calling "
-    "ignoring skipping including sending telling printing generating answering responding replying explaining leaving relying".split()
+USING = _set("use prefer choose pick favor favour run call stick go take install write try adopt default reach")
+LASTING_STOPS = _set(
+    "using adding asking creating writing making putting inserting suggesting recommending apologizing "
+    "apologising repeating guessing inventing assuming hardcoding hard-coding committing pushing deleting "
+    "overwriting changing modifying editing installing calling ignoring skipping including sending telling "
+    "printing generating answering responding replying explaining leaving relying"
 )
 STATES = re.compile(r"(?:be|have) (?:been|had|a|an|the|my|me|to|there|here|able)\b", _I)
 
 ONE_OFF = re.compile(
-    r"\b(?:(?:just )?(?:for )?this (?:one )?(?:time|once|task|case|run|job|question|request|test|ticket|issue|pr|pull request|commit|"
+    r"\b(?:(?:just )?(?:for )?this (?:one )?(?:time|once|task|case|run|job|question|request|test|ticket|issue|pr|pull request|"
+    r"commit|"
     r"change|file|function|class|method|line|page|message|email|letter|example|demo|session|meeting|trip|week|month|morning|"
-    r"afternoon|evening|section|table|paragraph|step|build|branch|migration|deployment|script|order|report|one)|just (?:once|this)|only (?:once|this)|"
-    r"for (?:this|that|it|the (?:demo|moment|time being|current \w+|next (?:run|step|call|test|build|hour))|now|today|tonight|once|a (?:moment|while|minute|bit))|"
-    r"right (?:now|away)|at the moment|for a change|tomorrow|tonight|yesterday|temporarily|until (?:then|tomorrow|monday|tuesday|"
-    r"wednesday|thursday|friday|saturday|sunday|next \w+|tonight|i (?:am|'m) back|i come back|the (?:end|demo|release|meeting) \w*)|"
-    r"on (?:monday|tuesday|wednesday|thursday|friday|saturday|sunday)|this (?:coming )?(?:monday|tuesday|wednesday|thursday|friday|weekend)|"
+    r"afternoon|evening|section|table|paragraph|step|build|branch|migration|deployment|script|order|report|one)|just (?:once|"
+    r"this)|only (?:once|this)|"
+    r"for (?:this|that|it|the (?:demo|moment|time being|current \w+|next (?:run|step|call|test|build|hour))|now|today|tonight|"
+    r"once|a (?:moment|while|minute|bit))|"
+    r"right (?:now|away)|at the moment|for a change|tomorrow|tonight|yesterday|temporarily|until (?:then|tomorrow|monday|"
+    r"tuesday|"
+    r"wednesday|thursday|friday|saturday|sunday|next \w+|tonight|i (?:am|'m) back|i come back|the (?:end|demo|release|"
+    r"meeting) \w*)|"
+    r"on (?:monday|tuesday|wednesday|thursday|friday|saturday|sunday)|this (?:coming )?(?:monday|tuesday|wednesday|thursday|"
+    r"friday|weekend)|"
     r"in (?:that|the (?:current|above|following)) (?:file|function|class|line|test|task|case|message|step)|here(?=[\s.!]*$)|"
     r"(?:in|for) the (?:title|subject|header|first|second|last) \w+)\b"
     r"|(?<!of )(?<!starting )(?<!from )(?<!as of )\btoday\b",
@@ -153,61 +177,79 @@ ONE_OFF = re.compile(
 QUESTION = re.compile(
     r"(?:did|do(?! not\b| always\b| remember\b)|does|is|are|was|were|am|should|shall|would(?! you)|could(?! you)|can(?! you)|"
     r"will(?! you)|have|has|had|what|who|whom|why|how|which|whose|"
-    r"isn'?t|aren'?t|didn'?t|doesn'?t|won'?t|wasn'?t|where(?! possible)|when (?:should|do|did|will|is|are|can|would))\b(?=[^.!]*\?|\s+(?:i|you|we|they|he|she)\b)",
+    r"isn'?t|aren'?t|didn'?t|doesn'?t|won'?t|wasn'?t|where(?! possible)|when (?:should|do|did|will|is|are|can|"
+    r"would))\b(?=[^.!]*\?|\s+(?:i|you|we|they|he|she)\b)",
     _I,
 )
 ASKED = re.compile(r"(?:could|can|would|will) you\b", _I)
 SUPPOSED = re.compile(
-    r"(?:suppose|supposing|imagine|assuming|hypothetically|pretend|let'?s (?:say|pretend|assume|imagine)|say i|what if|what would|"
+    r"(?:suppose|supposing|imagine|assuming|hypothetically|pretend|let'?s (?:say|pretend|assume|imagine)|say i|what if|"
+    r"what would|"
     r"if (?:i|we|you|they|he|she) (?:were|was|had|could|would|always|never|ever)|if only|in theory|in an ideal world|"
     r"i wonder|i wish)\b",
     _I,
 )
 SUPPOSED_ANY = re.compile(
-    r"\b(?:would have|could have|should(?:n'?t| not)? (?:always |never |not )?have|might have|would always|would never|i wish|as if)\b",
+    r"\b(?:would have|could have|should(?:n'?t| not)? (?:always |never |not )?have|might have|would always|would never|i wish|"
+    r"as if)\b",
     _I,
 )
 _SAYING = (
-    r"(?:said|says|say|told|tells|tell|wrote|writes|asked|asks|wants|wanted|suggested|suggests|suggest|thinks|thought|recommends|"
-    r"recommend|recommended|insists|insisted|claims|claimed|claim|advised|advises|advise|states|state|stated|reads|warns|warn|warned|"
+    r"(?:said|says|say|told|tells|tell|wrote|writes|asked|asks|wants|wanted|suggested|suggests|suggest|thinks|thought|"
+    r"recommends|"
+    r"recommend|recommended|insists|insisted|claims|claimed|claim|advised|advises|advise|states|state|stated|reads|warns|warn|"
+    r"warned|"
     r"taught|teaches|believes|believe|argues|argue|mentions|mentioned|require|requires|keeps|kept|like to say|used to)"
 )
 REPORTED = re.compile(
     rf"(?!(?:i|you)\b)(?:[\w'’.@/-]+\s+){{1,6}}?{_SAYING}\b(?! (?:me|us) (?:if|when|what|how|before)\b)|"
-    r"(?:according to|per the|as per|i (?:read|heard|saw|learned|learnt|think|thought|believe|guess|know|remember|noticed|was told|used to|always|never|"
-    r"only|often|will|would(?! like| prefer| rather| love| appreciate)|do not(?! want you)|don'?t(?! want you)|can|could|should|must|have to|need to(?! tell)|try|tend|prefer(?! (?:that |it if )?you)|like|love|hate)\b|"
+    r"(?:according to|per the|as per|i (?:read|heard|saw|learned|learnt|think|thought|believe|guess|know|remember|noticed|"
+    r"was told|used to|always|never|"
+    r"only|often|will|would(?! like| prefer| rather| love| appreciate)|do not(?! want you)|don'?t(?! want you)|can|could|"
+    r"should|must|have to|need to(?! tell)|try|tend|prefer(?! (?:that |it if )?you)|like|love|hate)\b|"
     r"(?:he|she|they|it|people|everyone|everybody|developers|most \w+|some \w+|my \w+|our \w+|the \w+) "
     r"(?:always|never|usually|often|only)\b|"
-    r"(?:the )?(?:slogan|motto|saying|rule|policy|advice|joke|song|title|line|quote|lyrics?) (?:is|was|goes|said|says|reads)\b|you (?:always|never|usually|often|keep|kept)\b)",
+    r"(?:the )?(?:slogan|motto|saying|rule|policy|advice|joke|song|title|line|quote|lyrics?) (?:is|was|goes|said|says|reads)\b|"
+    r"you (?:always|never|usually|often|keep|kept)\b)",
     _I,
 )
 REPORTED_LAST = re.compile(
-    rf"[,–—-]\s*(?:as )?(?:my \w+|the \w+|he|she|they|[A-Z]\w+|people|everyone) (?:always |often |once |used to )?{_SAYING}\b[^,]*$|"
-    r"\b(?:according to|quote unquote|is what (?:the|my|our|he|she|they)\b|is (?:a|the|their|his|her|my) (?:motto|slogan|saying|rule))",
+    rf"[,–—-]\s*(?:as )?(?:my \w+|the \w+|he|she|they|[A-Z]\w+|people|everyone) (?:always |often |once |"
+    rf"used to )?{_SAYING}\b[^,]*$|"
+    r"\b(?:according to|quote unquote|is what (?:the|my|our|he|she|they)\b|is (?:a|the|their|his|her|my) (?:motto|slogan|"
+    r"saying|rule))",
     _I,
 )
 IDIOMS = re.compile(
-    r"(?:never (?:mind|say never|been|had|was|heard|seen|liked|knew|understood|got|did|worked|happened|fails|gonna|too late|a dull)|"
-    r"always (?:on|a|the|been|wanted|loved|liked|had|was|knew|thought|will|there|happy|nice|good|look(?:ing)? (?:on|forward)|do(?:es|ing)?(?: that| this| it)?[\s.!]*$)|"
-    r"(?:do(?:n['’]?t| not)|never) (?:worry|mind|forget|bother|get me wrong|be (?:silly|sorry|afraid|shy|scared)|give up|lose hope|let (?:me|it|them) (?:down|get|know)|hesitate|care|think so|know)|"
+    r"(?:never (?:mind|say never|been|had|was|heard|seen|liked|knew|understood|got|did|worked|happened|fails|gonna|too late|"
+    r"a dull)|"
+    r"always (?:on|a|the|been|wanted|loved|liked|had|was|knew|thought|will|there|happy|nice|good|look(?:ing)? (?:on|forward)|"
+    r"do(?:es|ing)?(?: that| this| it)?[\s.!]*$)|"
+    r"(?:do(?:n['’]?t| not)|never) (?:worry|mind|forget|bother|get me wrong|be (?:silly|sorry|afraid|shy|scared)|give up|"
+    r"lose hope|let (?:me|it|them) (?:down|get|know)|hesitate|care|think so|know)|"
     r"(?:stop|quit) (?:it|that|this|here|now|right|the)\b)",
     _I,
 )
 LOG_LINE = re.compile(
-    r"\s*(?:>|\$ |# |\||```|(?:\[?\d{2,4}[-:/.]\d{2}[-:/.T ]\S*)|\[?(?:error|warn(?:ing)?|info|debug|trace|fatal|critical|hint|tip|deprecat\w+|notice|npm|pip|usage|traceback)\]?(?:\[\w+\])?:? ?(?:err!|warn)?[:\]]|"
+    r"\s*(?:>|\$ |# |\||```|(?:\[?\d{2,4}[-:/.]\d{2}[-:/.T ]\S*)|\[?(?:error|warn(?:ing)?|info|debug|trace|fatal|critical|hint|"
+    r"tip|deprecat\w+|notice|npm|pip|usage|traceback)\]?(?:\[\w+\])?:? ?(?:err!|warn)?[:\]]|"
     r"at \w+[.(]|file \"|(?:user|assistant|system|human|ai|tool|bot|agent)\s*[:：])",
     _I,
 )
 VALUE = re.compile(
-    r"(?:(?:port|line|version|branch|file|folder|directory|key|id|column|row|page|value|number|option|room|seat|date|day|address|name|"
-    r"account|user|table|figure|title) ?\S*$|[\d$€£#:./_-]+\S*$|[~/]\S*$|\S+@\S+$|(?:the|this|that|these|those|my|your|his|her|their|it|its|one|another)\b(?!.*\b(?:tool|command|"
-    r"api|cli|library|client|approach|style|standard|format|mode)\b)|(?:mon|tues|wednes|thurs|fri|satur|sun)day|(?:red|blue|green|black|white|yellow|orange|"
+    r"(?:(?:port|line|version|branch|file|folder|directory|key|id|column|row|page|value|number|option|room|seat|date|day|"
+    r"address|name|"
+    r"account|user|table|figure|title) ?\S*$|[\d$€£#:./_-]+\S*$|[~/]\S*$|\S+@\S+$|(?:the|this|that|these|those|my|your|his|her|"
+    r"their|it|its|one|another)\b(?!.*\b(?:tool|command|"
+    r"api|cli|library|client|approach|style|standard|format|mode)\b)|(?:mon|tues|wednes|thurs|fri|satur|sun)day|(?:red|blue|"
+    r"green|black|white|yellow|orange|"
     r"pink|purple|grey|gray|sugar|salt|butter|oil|milk|chicken|beef|tofu|honey|\w+ flour|tea|coffee)\b)",
     _I,
 )
 
 ANY = re.compile(  # without one of these words no sentence is a directive
-    r"\b(?:always|never|ever|from|future|forward|henceforth|prefer\w*|favou?r|instead|rather|over|stop|quit|avoid|refrain|steer|stay|"
+    r"\b(?:always|never|ever|from|future|forward|henceforth|prefer\w*|favou?r|instead|rather|over|stop|quit|avoid|refrain|"
+    r"steer|stay|"
     r"more|again|every\w*|each|any\w*|whenever|next|must|can|may|should|have|rule|general|default|circumstances|time|times|"
     r"not|without|starting|case|long\w*|invariably|consistently|good)\b|n['’]t\b",
     _I,
@@ -226,7 +268,8 @@ ZH_LEAD = re.compile(
 ZH_HEAD = re.compile(rf"{ZH_STANDING}[\s,，:：]*(?:你|您|请|麻烦你?|都|就|也)*")
 ZH_NEXT = re.compile(r"(?:下次|下回|下一次|以后每次|每次|每回|每当|凡是|只要)")
 ZH_WHEN = re.compile(
-    r"(?P<cond>(?:在|当|每当|每次|只要|如果|若|凡是|遇到|一旦|对于|关于|下次|涉及|针对)?[^,，。；;?？]{1,40}?(?:的时候|时候|时|之前|以前|前|之后|后|的话|方面|中|里|上|情况下))[,，]?\s*"
+    r"(?P<cond>(?:在|当|每当|每次|只要|如果|若|凡是|遇到|一旦|对于|关于|下次|涉及|针对)?[^,，。；;?？]{1,40}?(?:的时候|时候|时|之前|以前|前|之后|后|的话|方面|中|里|上|"
+    r"情况下))[,，]?\s*"
     r"(?=(?:请|你|您|都|要|必须|务必|应该|应当|一定|一律|总是|始终|永远|先|不要|别|不准|不许|不得|禁止|绝不|绝对不|优先|尽量|用|使用|只))"
 )
 ZH_CONDITION = re.compile(
@@ -237,7 +280,8 @@ ZH_ALWAYS = re.compile(
 )
 ZH_MUST = re.compile(r"(?:必须|务必|一定要?|应该|应当|需要|得|要|都|就|也|只能|只|请|尽可能)")
 ZH_NEVER = re.compile(
-    r"(?:永远(?:都)?不(?:要|能|可以?|得|准|许)?|永远别|绝对?不(?:要|能|可以?|得|准|许|允许)?|决不(?:要|能|可|得)?|从不要|任何时候都?(?:不(?:要|能|可以?|得|准|许)|别)|严禁|一律(?:不(?:要|能|得|准|许)?|禁止|别))(?:再)?"
+    r"(?:永远(?:都)?不(?:要|能|可以?|得|准|许)?|永远别|绝对?不(?:要|能|可以?|得|准|许|允许)?|决不(?:要|能|可|得)?|从不要|任何时候都?(?:不(?:要|能|可以?|得|准|许)|别)|严禁|"
+    r"一律(?:不(?:要|能|得|准|许)?|禁止|别))(?:再)?"
 )
 ZH_NOT_AGAIN = re.compile(r"(?:请?(?:不要|别|不准|不许|不能|不可以?|不得|禁止|勿|不该|不应该?|不想让?你)再|停止|少再)")
 ZH_NOT = re.compile(r"(?:千万)?(?:不要|别|不准|不许|不能|不可以|不可|不得|禁止|切勿|勿|避免|不应该?|不该|少)")
@@ -247,10 +291,12 @@ ZH_STRONG = re.compile(
     r"(?:必须|务必|一律|永远|绝不|绝对|决不|严禁|禁止|总是|始终|一定|任何时候|任何情况下|不得|不准|不许|无论如何)"
 )
 ZH_INSTEAD = re.compile(
-    r"(?:请|要|改|都|应该|必须|优先|尽量)*(?:使用|改用|采用|用|选择|选)(?P<new>[^,，。；;]{1,40}?)(?:来|去)?(?:[,，]?(?:代替|替代|取代|替换|而不是|而非|而不要用|不要用|别用|不要|别)(?:掉)?(?:使用|用|选择)?)(?P<old>[^,，。；;]{1,40})$"
+    r"(?:请|要|改|都|应该|必须|优先|尽量)*(?:使用|改用|采用|用|选择|选)(?P<new>[^,，。；;]{1,40}?)(?:来|去)?(?:[,，]?(?:代替|替代|取代|替换|而不是|而非|而不要用|不要用|别用|不要|"
+    r"别)(?:掉)?(?:使用|用|选择)?)(?P<old>[^,，。；;]{1,40})$"
 )
 ZH_NOT_BUT = re.compile(
-    r"(?:请)?(?:不要|别|不能|不准|禁止)(?:再)?(?:使用|用|采用)(?P<old>[^,，。；;]{1,40})(?:了)?[,，;；]\s*(?:而是|而要|应该|请|要|都|以后|改|一律)*(?:改用|使用|换成|用|换)(?P<new>[^,，。；;]{1,40})$"
+    r"(?:请)?(?:不要|别|不能|不准|禁止)(?:再)?(?:使用|用|采用)(?P<old>[^,，。；;]{1,40})(?:了)?[,，;；]\s*(?:而是|而要|应该|请|要|都|以后|改|一律)*(?:改用|使用|换成|用|"
+    r"换)(?P<new>[^,，。；;]{1,40})$"
 )
 ZH_OVER = re.compile(r"(?P<new>[^,，。；;的]{1,30}?)优先于(?P<old>[^,，。；;]{1,30})$")
 ZH_BA = re.compile(
@@ -258,8 +304,10 @@ ZH_BA = re.compile(
 )
 ZH_VERB = re.compile(
     r"(?:在|把|将|对|从|为|按|以|通过|给|跟|向|往|直接|擅自|私自|随便|随意|自己|自行|先|只|就|都|再|一次|主动|手动|自动|同时|额外|另外|提前|事先|重新|轻易|未经)*"
-    r"(?:[^,，。；;]{0,16}?)(?:使用|运行|执行|调用|安装|装|写|加|删|修改|改|动|碰|提交|推送|部署|重启|启动|检查|测试|验证|问|询问|确认|备份|打开|读|看|查|发|创建|新建|建|生成|返回|输出|打印|回答|回复|"
-    r"说明|解释|提供|保存|合并|覆盖|跳过|忽略|猜|假设|编造|保持|遵守|遵循|记录|添加|包含|引用|翻译|格式化|编译|停止|访问|下载|上传|选|采用|放|命名|用|跑|推|存|传|列出|附上|标注|注明|硬编码|连接|清空|回滚|关闭|开启|禁用|升级|降级|通知|告诉|报告|汇报|总结|道歉|重复|省略|写入|泄露|分享|公开|处理|走|调|拉取|订|买|付款|购买|叫|称呼)"
+    r"(?:[^,，。；;]{0,16}?)(?:使用|运行|执行|调用|安装|装|写|加|删|修改|改|动|碰|提交|推送|部署|重启|启动|检查|测试|验证|问|询问|确认|备份|打开|读|看|查|发|创建|新建|建|生成|返回|输出|打印|"
+    r"回答|回复|"
+    r"说明|解释|提供|保存|合并|覆盖|跳过|忽略|猜|假设|编造|保持|遵守|遵循|记录|添加|包含|引用|翻译|格式化|编译|停止|访问|下载|上传|选|采用|放|命名|用|跑|推|存|传|列出|附上|标注|注明|硬编码|连接|清空|回滚|"
+    r"关闭|开启|禁用|升级|降级|通知|告诉|报告|汇报|总结|道歉|重复|省略|写入|泄露|分享|公开|处理|走|调|拉取|订|买|付款|购买|叫|称呼)"
 )
 ZH_ONE_OFF = re.compile(
     r"(?:这一?次|本次|这回|此次|这趟|今天|今晚|明天|后天|昨天|现在先|暂时|目前|眼下|先这样|这个(?:任务|问题|文件|函数|测试|例子|请求|页面|段落|邮件|会议|步骤|分支|脚本|报告|订单)|"
@@ -275,9 +323,11 @@ ZH_SUPPOSED = re.compile(
 )
 ZH_REPORTED = re.compile(
     r"(?:(?!我)[^,，。]{0,12}(?:说|讲|告诉|要求|建议|认为|觉得|写着|写道|提到|表示|规定|强调|警告|提醒我|教我|常说|喜欢说|推荐)(?!明)|"
-    r"(?:我|我们|咱们|他|她|它|他们|她们|它们|大家|人们|有人|别人|同事|老板|妈妈|爸爸|老师|朋友|公司|文档|客户|孩子|我的?[^,，。你]{1,6}?)[^,，。你]{0,6}?(?:总是|从不|永远|一直|始终|以后|今后|再也|每次|不会再|不再|绝不|决不|不要再|别再|打算|准备|喜欢|讨厌|优先|尽量|都|一律)|"
+    r"(?:我|我们|咱们|他|她|它|他们|她们|它们|大家|人们|有人|别人|同事|老板|妈妈|爸爸|老师|朋友|公司|文档|客户|孩子|我的?[^,，。你]{1,6}?)[^,，。你]{0,6}?(?:总是|从不|永远|一直|始终|以后|"
+    r"今后|再也|每次|不会再|不再|绝不|决不|不要再|别再|打算|准备|喜欢|讨厌|优先|尽量|都|一律)|"
     r"你(?:总是|老是|从来|每次都|一直|又|永远都?))"
 )
 ZH_IDIOM = re.compile(
-    r"(?:别再?(?:说了|哭|等了?|闹|想了|担心|生气|难过|客气|开玩笑|提了|管|来了|骗)|不要再?(?:担心|生气|难过|客气|紧张|害怕)|别(?:忘|着急|担心)|永远(?:爱|支持|是|在|年轻|记得)|总是(?:这样|如此))"
+    r"(?:别再?(?:说了|哭|等了?|闹|想了|担心|生气|难过|客气|开玩笑|提了|管|来了|骗)|不要再?(?:担心|生气|难过|客气|紧张|害怕)|别(?:忘|着急|担心)|永远(?:爱|支持|是|在|年轻|记得)|总是(?:这样|"
+    r"如此))"
 )

@@ -1,4 +1,5 @@
-"""Directives: what a user told an agent to do, or not to do, from now on. Read from the user's own words by rules; precision first.
+"""Directives: what a user told an agent to do, or not to do, from now on. Read from the user's own words by rules; better one
+missed than one made up.
 
 An instruction of the task at hand is none, nor is a question, a what-if, or what somebody else said. A taste ("I like tea") is a
 `preference`, not a directive: only what instructs acting is (an order, or what "you" should do).
@@ -10,7 +11,6 @@ import hashlib
 import re
 from collections.abc import Collection
 from dataclasses import replace
-from datetime import datetime
 from typing import Any
 
 from memos.errors import NotFound
@@ -92,12 +92,6 @@ def tell_directives(
     return tuple(dict.fromkeys(told))
 
 
-def told_at(tx: Any, policy: str) -> datetime | None:
-    """When a directive was told last: trials before that do not count against it."""
-    edges = tx.edges(policy, "out", {EdgeType.DERIVED_FROM})
-    return max((e.known_from for e in edges if e.known_from is not None), default=None)
-
-
 def _told_first(tx: Any, directive: Directive, record: Memory, owner: str, key: bytes) -> Memory:
     body = PolicyBody(
         form=Form.DIRECTIVE,
@@ -138,7 +132,8 @@ def _told_again(tx: Any, policy: Memory, directive: Directive, record: Memory) -
     strength = round(min(1.0, max(body.strength, directive.strength) + ONCE_MORE), 3)
     if not body.edited:
         body = replace(body, prefer=body.prefer or directive.prefer, avoid=body.avoid or directive.avoid)
-    body = replace(body, state=State.ACTIVE, strength=strength, why="told again by the user")
+    forgiven = len(lived.outcomes(tx.db, policy.id))  # what went wrong before is known to who says it again
+    body = replace(body, state=State.ACTIVE, strength=strength, why="told again by the user", forgiven=forgiven)
     again = replace(
         policy,
         status=Status.ACTIVE,

@@ -15,8 +15,8 @@ _PREFERRING = ("prefer", "favor", "favour")
 
 @dataclass(frozen=True, slots=True)
 class Directive:
-    """What to do (`prefer`), what not to do (`avoid`), and `when`. `scope`: `agent:NAME`, `tool:NAME`, `environment:NAME` or `all`;
-    `strength` in [0, 1]. `start` and `end`: the characters of the text that say so, which are `text`.
+    """What to do (`prefer`), what not to do (`avoid`), and `when`. `scope`: `agent:NAME`, `tool:NAME`, `environment:NAME` or
+    `all`; `strength` in [0, 1]. `start` and `end`: the characters of the text that say so, which are `text`.
     """
 
     prefer: str = ""

@@ -14,10 +14,12 @@ from memos.evolution.common import heads_of
 from memos.evolution.lessons import Told
 from memos.memory.episode import Step
 from memos.memory.learned import Action, Form, Parameter, PolicyBody
+from memos.text.signature import action_head
 from memos.text.template import Template, escape, fill, generalise, match, match_any, names, wide
 from memos.text.wordings import abstracted, wordings
 
 MEMBERS = 12  # lessons that the words of a policy are made of
+TELLING = 2  # of them that are always the first
 PLACES = 8  # environments that a policy names
 ROLES = ("goal", "error", "input")
 
@@ -54,10 +56,38 @@ def induce(form: Form, lessons: Sequence[Told]) -> list[Induced]:
 
 def chosen(lessons: Sequence[Told]) -> tuple[Told, ...]:
     """At most `MEMBERS` of some lessons, the first and the last of them, one of each episode first."""
-    once = [*{t.lesson.episode: t for t in reversed(lessons)}.values()][::-1]
+    once = _one_of_each_episode(lessons)
     if len(once) <= MEMBERS:
         return tuple(once)
     return (*once[: MEMBERS // 2], *once[-MEMBERS // 2 :])
+
+
+def _one_of_each_episode(lessons: Sequence[Told]) -> list[Told]:
+    found: dict[str, Told] = {}
+    for one in lessons:
+        found.setdefault(one.lesson.episode, one)
+    return [*found.values()]
+
+
+def telling(form: Form, lessons: Sequence[Told]) -> tuple[Told, ...]:
+    """Those of a policy's lessons that its words are taken from: of the first episodes, and of later ones what says something new.
+    The same lessons, in their order, always give the same.
+    """
+    first: dict[str, Told] = {}
+    for one in lessons:
+        first.setdefault(one.lesson.episode, one)
+    once = [*first.values()]
+    told = once[:TELLING]
+    body = body_of(form, told)
+    for one in once[TELLING:]:
+        values = fits(body, one) if body is not None else None
+        if len(told) == MEMBERS:
+            break
+        if body is None or values is None or not covers(body, one, values):
+            wider = body_of(form, [*told, one])
+            if wider is not None:
+                body, told = wider, [*told, one]
+    return tuple(told)
 
 
 def body_of(form: Form, members: Sequence[Told]) -> PolicyBody | None:
@@ -165,7 +195,8 @@ def _shape(form: Form, told: Told) -> tuple[object, ...]:
     tools = tuple(s.use.tool for s in told.actions if s.use)
     if form is Form.PATH:
         return tools
-    return (told.tool,) if form is Form.AVOID else (told.tool, is_instead(told), *tools)
+    kind = action_head(told.tool, told.input)
+    return (kind,) if form is Form.AVOID else (kind, is_instead(told), *tools)
 
 
 def _sourced(parameter: Parameter, members: Sequence[Told], values: Sequence[Mapping[str, str]]) -> Parameter:

@@ -106,7 +106,7 @@ def _records(case: Case, shown: dict[int, Step]) -> str:
 def _record(n: int, step: Step, most: int) -> dict[str, object]:
     use = step.use
     if use is None:
-        return {"n": n, "by": step.role.value, "text": _cut(step.memory.text, most)}
+        return {"n": n, "by": step.role.value, "text": _cut(step.words, most)}
     came = use.error or use.output
     told = {"n": n, "by": step.role.value, "tool": use.tool, "input": _cut(use.input, most), "came": _cut(came, most)}
     return {**told, "ok": False if use.failed else use.ok}

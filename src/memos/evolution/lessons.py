@@ -93,7 +93,7 @@ def told(lesson: Lesson, episode: Episode, steps: Mapping[int, Step]) -> Told | 
     return Told(
         lesson,
         episode.environment,
-        _plain(goal.memory.text) if goal else "",
+        _plain(goal.words) if goal else "",
         _plain(telling_line(said(failed))) if failed else "",
         use.tool if use else "",
         use.input[:LONGEST] if use else "",
@@ -175,14 +175,32 @@ def _resolution(
             return (), None
         return _without_repeats(done), after[again]
     kind = head(failed)
-    other = next((i for i, s in enumerate(after) if ended(s) and head(s) == kind), None)
+    other = next((i for i, s in enumerate(after) if ended(s) and head(s) == kind and _share(s, failed)), None)
     if other is not None and not is_checking(failed):
         done = tuple(s for s in after[: other + 1] if ended(s))
         return (_without_repeats(done), after[other]) if len(done) <= MOST_ACTIONS else ((), None)
     worked = tuple(s for s in after if ended(s) and not is_exploring(s))
-    if worked and (case.reward.value or 0.0) > 0 and ended(after[-1]) and len(worked) <= MOST_ACTIONS:
+    first = next((s for s in case.steps if _is_call(s) and not is_exploring(s)), None)
+    if (
+        first is failed
+        and worked
+        and (case.reward.value or 0.0) > 0
+        and ended(after[-1])
+        and len(worked) <= MOST_ACTIONS
+    ):
         return _without_repeats(worked), worked[-1]
     return (), None
+
+
+_NAME = re.compile(r"[^\W_]{3,}")
+
+
+def _share(a: Step, b: Step) -> bool:
+    """Whether two calls are about the same thing: their inputs share a name, beside the command."""
+    one, other = (
+        set(_NAME.findall(s.use.input.lower())) - set(_NAME.findall(head(s).lower())) for s in (a, b) if s.use
+    )
+    return bool(one & other)
 
 
 def _is_new_kind(failed: Step, after: Sequence[Step]) -> bool:
@@ -226,7 +244,8 @@ def _same_call(a: Step, b: Step) -> bool:
 
 
 def _kind(step: Step) -> bytes:
-    return signature_key(step.use.tool if step.use else "", said(step))
+    assert step.use is not None
+    return signature_key(step.use.tool, said(step), step.use.input)
 
 
 def _context(step: Step) -> bytes:

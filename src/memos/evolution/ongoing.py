@@ -16,12 +16,12 @@ from memos.errors import Conflict
 from memos.evolution import capture, repair, signals
 from memos.evolution.boundary import Before, TaskChoice, relate
 from memos.evolution.capture import Call
-from memos.memory.episode import Relation, RelationKind, Signal, SignalSource, StepRole
+from memos.memory.episode import Relation, RelationKind, Signal, SignalSource, StepRole, own_words_of
 from memos.memory.ids import new_id
 from memos.memory.learned import Hint
 from memos.memory.model import TRUST_OF, Kind, Memory, Origin, Status
 from memos.storage.sqlite import lived
-from memos.text.document import TermRow, term_row, without_injected
+from memos.text.document import TermRow, term_row
 from memos.text.signature import context_key, signature_key
 
 _NUMBERED = re.compile(r"[A-Za-z_.:#-]*\d{0,4}")
@@ -130,7 +130,7 @@ def before(db: Any, who: Who) -> tuple[lived.Standing, Before] | None:
 
 def said(memory: Memory | None) -> str:
     """The words of a message, without recalled memories that came back inside it."""
-    return "" if memory is None else without_injected(memory.text, memory.body.get("injected", ()))
+    return "" if memory is None else own_words_of(memory.text, memory.body.get("injected", ()))
 
 
 def begin_turn(

@@ -12,38 +12,48 @@ _LEVELS: tuple[tuple[float, re.Pattern[str]], ...] = tuple(
     for score, pattern in (
         (
             -0.9,
-            r"\b(?:terrible|horrible|awful|useless|disaster|disastrous|worst|garbage|catastroph\w+|rubbish|unacceptable|made it worse)\b"
+            r"\b(?:terrible|horrible|awful|useless|disaster|disastrous|worst|garbage|catastroph\w+|rubbish"
+            r"|unacceptable|made it worse)\b"
             r"|糟糕透|太差|很差|极差|垃圾|没有?一点用|毫无用处|一塌糊涂|太烂|很烂|灾难|更糟",
         ),
         (
             0.95,
-            r"\b(?:perfect(?:ly)?|excellent|awesome|amazing|outstanding|flawless(?:ly)?|brilliant|fantastic|superb|wonderful|exactly what"
+            r"\b(?:perfect(?:ly)?|excellent|awesome|amazing|outstanding|flawless(?:ly)?|brilliant|fantastic|superb"
+            r"|wonderful|exactly what"
             r"|spot on|love it)\b|完美|太棒|太好了|非常好|非常棒|优秀|极好|好极了|正是我|一流|满分",
         ),
         (
             -0.7,
-            r"\b(?:wrong|fail(?:s|ed|ure|ing)?|bad(?:ly)?|broken|broke|incorrect|(?:does|did|do|is|was|has|could|can|would)(?:n't| not) (?:\w+ ){0,2}?(?:work\w*|fix\w*|help\w*"
-            r"|solve\w*|right|correct|done|finish\w*|complete\w*|run|succeed|answer\w*)|not (?:working|fixed|solved|done|what|correct|right|finished|resolved)|crash\w*"
+            r"\b(?:wrong|fail(?:s|ed|ure|ing)?|bad(?:ly)?|broken|broke|incorrect|(?:does|did|do|is|was|has|could|can"
+            r"|would)(?:n't| not) (?:\w+ ){0,2}?(?:work\w*|fix\w*|help\w*"
+            r"|solve\w*|right|correct|done|finish\w*|complete\w*|run|succeed|answer\w*)|not (?:working|fixed|solved"
+            r"|done|what|correct|right|finished|resolved)|crash\w*"
             r"|error|errors|bug|buggy|lost|deleted my|rejected|disappoint\w*|poor|unusable|no good)\b"
-            r"|不好(?!意思)|错了?|错误|失败|不对|不行|没用|没(?:有)?(?:解决|完成|成功|修好|做完|通过|达到|按)|不能用|不好用|坏了|报错|崩溃|差劲|失望|不满意|答非所问|不是我(?:想)?要",
+            r"|不好(?!意思)|错了?|错误|失败|不对|不行|没用|没(?:有)?(?:解决|完成|成功|修好|做完|通过|达到|按)|不能用"
+            r"|不好用|坏了|报错|崩溃|差劲|失望|不满意|答非所问|不是我(?:想)?要",
         ),
         (
             0.7,
-            r"\b(?:good|great|nice(?:ly)?|works?|worked|working|correct(?:ly)?|right|solved|fixed|success(?:ful|fully)?|succeed(?:ed|s)?|passed|passes|done"
+            r"\b(?:good|great|nice(?:ly)?|works?|worked|working|correct(?:ly)?|right|solved|fixed|success(?:ful"
+            r"|fully)?|succeed(?:ed|s)?|passed|passes|done"
             r"|well|helpful|helped|useful|thanks|thank you|happy|satisfied|resolved|lgtm|approved|merged|cool|yes)\b"
-            r"|不错|很好|挺好|好用|成功|解决了|搞定|正确|对了|可以了|通过|满意|有用|有帮助|谢谢|感谢|赞|完成了|修好了|做得好|干得好|没问题|没毛病|^好[的了]?$",
+            r"|不错|很好|挺好|好用|成功|解决了|搞定|正确|对了|可以了|通过|满意|有用|有帮助|谢谢|感谢|赞|完成了|修好了"
+            r"|做得好|干得好|没问题|没毛病|^好[的了]?$",
         ),
         (
             -0.3,
-            r"\b(?:meh|slow(?:ly)?|too (?:long|slow|many|much|verbose|short|complicated)|could (?:be|have been) better|room for improvement|mediocre|incomplete"
+            r"\b(?:meh|slow(?:ly)?|too (?:long|slow|many|much|verbose|short|complicated)|could (?:be|have been) better"
+            r"|room for improvement|mediocre|incomplete"
             r"|partial(?:ly)?|almost|missing|missed|forgot|not (?:great|ideal|perfect|quite)|unnecessar\w+|confusing|messy)\b"
             r"|一般|太慢|有点慢|太长|太啰嗦|还差|差一点|不够|部分|不太|不完整|漏了|忘了|有待|还可以更好|马马虎虎|凑合",
         ),
-        (0.3, r"\b(?:ok|okay|fine|acceptable|decent|alright|so[- ]so|passable|not bad|good enough|fair)\b|还行|还可以|可以|凑合能用|马虎可以|差强人意|过得去|还好"),
+        (0.3, r"\b(?:ok|okay|fine|acceptable|decent|alright|so[- ]so|passable|not bad|good enough|fair)\b|还行|还可以"
+            r"|可以|凑合能用|马虎可以|差强人意|过得去|还好"),
     )
 )  # fmt: skip
 _NOT = re.compile(
-    r"(?:\bnot|n't|\bnever|\bno|\bhardly|\bwithout|\bfar from|\bneither)\s+(?:(?:a|an|the|any|so|very|really|that|all|too|at all|at)\s+){0,2}$"
+    r"(?:\bnot|n't|\bnever|\bno|\bhardly|\bwithout|\bfar from|\bneither)\s+(?:(?:a|an|the|any|so|very|really|that|all"
+    r"|too|at all|at)\s+){0,2}$"
     r"|(?:不|没|没有|并非|并不|不太|不是很|不怎么|毫无)(?:是|太|很|够|算|那么)?$",
     re.IGNORECASE,
 )

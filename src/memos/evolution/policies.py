@@ -12,13 +12,24 @@ from typing import Any
 from memos.evolution import gain, reliability
 from memos.evolution.by_hand import is_by_hand
 from memos.evolution.case import Case
-from memos.evolution.common import Heads, contains, heads_of, realised, shared
-from memos.evolution.induce import Induced, body_of, chosen, covers, fits, induce, is_instead, procedure_key
+from memos.evolution.common import Heads, contains, heads_of, realised, shared, worth
+from memos.evolution.induce import (
+    TELLING,
+    Induced,
+    body_of,
+    chosen,
+    covers,
+    fits,
+    induce,
+    is_instead,
+    procedure_key,
+    telling,
+)
 from memos.evolution.lessons import OPEN, Told, head, lessons_of, told
 from memos.evolution.policy_text import policy_text, policy_title
 from memos.evolution.reward import ended
 from memos.memory.episode import Episode, Step
-from memos.memory.ids import new_id
+from memos.memory.ids import id_to_bytes, new_id
 from memos.memory.learned import Action, Form, PolicyBody, State
 from memos.memory.model import TRUST_OF, Edge, EdgeType, Kind, Memory, Origin, Status
 from memos.storage.sqlite import lived
@@ -37,17 +48,22 @@ def learn(tx: Any, case: Case) -> set[str]:
     rows; to be called in the change that learns from the episode.
     """
     id = case.episode.id
-    former = {it.memory for it in lived.lessons_of(tx.db, id) if it.memory is not None}
-    lived.put_lessons(tx, id, lessons_of(case))
+    before, now = lived.lessons_of(tx.db, id), lessons_of(case)
+    former = {it.memory for it in before if it.memory is not None}
     _note_what_works(tx, case)
+    if [*map(_shape, before)] == [*map(_shape, now)]:  # it teaches what it taught: only what that is worth may be new
+        lived.put_lessons(tx, id, [replace(it, memory=was.memory) for it, was in zip(now, before, strict=True)])
+    else:
+        lived.put_lessons(tx, id, [])
+        for gone in sorted(former):  # first as if it had taught nothing, so that the order of learning makes no difference
+            _without_evidence(tx, gone)
+        lived.put_lessons(tx, id, now)
     steps = {s.number: s for s in case.steps}
     touched = set(former)
     for lesson in lived.lessons_of(tx.db, id):
-        one = told(lesson, case.episode, steps) if lesson.form != OPEN else None
+        one = told(lesson, case.episode, steps) if lesson.memory is None and lesson.form != OPEN else None
         if one is not None:
             touched |= _placed(tx, one, case.episode, former)
-    for gone in former:
-        _without_evidence(tx, gone)
     return {m for m in touched if tx.get(m) is not None}
 
 
@@ -75,10 +91,12 @@ def settle(tx: Any, ids: Collection[str]) -> set[str]:
 def _state(tx: Any, id: str, body: PolicyBody, is_copy: bool = False) -> tuple[State, str]:
     if body.form is Form.DIRECTIVE or is_copy:
         # it holds because somebody said so, or taught it elsewhere, until what it orders goes wrong again and again
-        state, why = reliability.policy_state(reliability.FEWEST_EPISODES, 1.0, lived.outcomes(tx.db, id))
+        state, why = reliability.policy_state(
+            reliability.FEWEST_EPISODES, 1.0, lived.outcomes(tx.db, id)[body.forgiven :]
+        )
         return (state, why) if state is State.RETIRED else (body.state, body.why)
     counted = lived.counted(tx.db, id)
-    if not counted.values and not counted.handed:
+    if not counted.values and (not counted.handed or body.state is State.RETIRED):
         return State.RETIRED, "nothing teaches it any more"
     return reliability.policy_state(counted.support, gain.gain_of(tx.db, id), lived.outcomes(tx.db, id))
 
@@ -92,13 +110,15 @@ def _placed(tx: Any, one: Told, episode: Episode, former: Collection[str]) -> se
     if form is Form.AVOID and not _never_works(tx, one):
         return set()
     known = _candidates(tx, one, former)
-    for memory in known:
+    for memory in sorted(known, key=lambda m: len(PolicyBody.of(m).procedure)):  # what needs less
         body = PolicyBody.of(memory)
         values = fits(body, one)
         if values is not None:
             lived.attach(tx, (lesson.number,), memory.id)
-            if lesson.value > 0 and not body.edited and not covers(body, one, values):
-                _restated(tx, memory)
+            settled = covers(body, one, values) and _is_newest(tx, memory.id, lesson)
+            is_news = not settled if lesson.value > 0 else form is Form.PATH
+            if not body.edited and is_news:
+                _restated(tx, memory)  # a path that led nowhere tells too which calls make the difference
             return {memory.id}
     if lesson.value <= 0:
         return set()
@@ -125,6 +145,14 @@ def _candidates(tx: Any, one: Told, former: Collection[str]) -> list[Memory]:
     return out
 
 
+def _is_newest(tx: Any, id: str, lesson: Lesson) -> bool:
+    """Whether a lesson comes after all those that a policy's words are taken from anyway."""
+    sql = "SELECT count(DISTINCT episode), max(episode) FROM lessons WHERE memory=? AND value>0"
+    count, newest = tx.db.execute(sql, (id_to_bytes(id),)).fetchone()
+    own = tx.db.execute("SELECT episode FROM lessons WHERE l=?", (lesson.number,)).get
+    return bool(count > TELLING and newest == own)
+
+
 def _widened(tx: Any, memory: Memory, one: Told) -> bool:
     """Make a policy more general, so that a lesson is a case of it too; False where they have too little in common."""
     body = PolicyBody.of(memory)
@@ -141,6 +169,9 @@ def _widened(tx: Any, memory: Memory, one: Told) -> bool:
         return False
     lived.attach(tx, (one.lesson.number,), memory.id)
     _written(tx, memory, together, chosen([*members, realised(one, heads)]), "policy.generalised")
+    wider = tx.get(memory.id)
+    if wider is not None:
+        _restated(tx, wider)
     return True
 
 
@@ -149,23 +180,53 @@ def _induced(tx: Any, one: Told, episode: Episode) -> set[str]:
     form = Form(one.lesson.form)
     pool = _read(tx, lived.lessons_free(tx.db, one.lesson.bucket, form.value, LOOK_BACK))
     out: set[str] = set()
-    for group in _groups(form, pool):
+    for group in _groups(form, pool, _failed(tx, form, one.lesson.bucket)):
         for found in induce(form, group):
             if form is Form.AVOID and _has_fix(tx, one.lesson.bucket):
                 continue
             id = _kept(tx, found, episode)
             lived.attach(tx, [t.lesson.number for t in group if fits(found.body, t) is not None], id)
-            out.add(id)
+            out |= {id, *_absorbed(tx, id, one, found.body)}
     return out
 
 
-def _groups(form: Form, pool: Sequence[Told]) -> list[tuple[Told, ...]]:
+def _absorbed(tx: Any, id: str, one: Told, body: PolicyBody) -> set[str]:
+    """Policies that do the same with more calls, which are not needed as it now shows: their evidence is this one's."""
+    out = set()
+    for other in _candidates(tx, one, ()):
+        longer = PolicyBody.of(other)
+        if other.id == id or longer.edited or is_by_hand(longer) or len(longer.procedure) <= len(body.procedure):
+            continue
+        lessons = lived.lessons_for(tx.db, other.id)
+        members = _read(tx, lessons[-LOOK_BACK:])
+        if not members or any(fits(body, t) is None for t in members):
+            continue
+        failed, own = _failed(tx, body.form, one.lesson.bucket), [*members, one]
+        if failed and worth(own, heads_of(one), failed) < worth(members, heads_of(members[0]), failed):
+            continue  # less was done, and it came to nothing more often
+        lived.attach(tx, [it.number for it in lessons], id)
+        retired = {**other.body, "state": State.RETIRED.value, "why": f"less does: {id}"}
+        tx.put(replace(other, status=Status.ARCHIVED, body=retired), "state")
+        lived.tell(tx, "policy.retired", memory=other.id, numbers={"by": id})
+        out.add(other.id)
+    return out
+
+
+def _groups(form: Form, pool: Sequence[Told], failed: Sequence[Told] = ()) -> list[tuple[Told, ...]]:
     if form is Form.AVOID:
         return [tuple(pool)]
     out: list[tuple[Told, ...]] = []
     for instead in (False, True):
-        out += [s.members for s in shared([t for t in pool if is_instead(t) is instead])]
+        out += [s.members for s in shared([t for t in pool if is_instead(t) is instead], failed)]
     return out
+
+
+def _failed(tx: Any, form: Form, bucket: bytes) -> list[Told]:
+    """What was done for nothing in tasks that began alike: paths only, for what resolves an error shows at once."""
+    if form is not Form.PATH:
+        return []
+    lessons = lived.lessons_in(tx.db, bucket, 2 * LOOK_BACK)
+    return _read(tx, [it for it in lessons if it.form == form.value and it.value < 0])
 
 
 def _has_fix(tx: Any, bucket: bytes) -> bool:
@@ -261,21 +322,25 @@ def _restated(tx: Any, memory: Memory) -> None:
     members = _members(tx, memory)
     body = body_of(Form(str(memory.body.get("form"))), members) if members else None
     if body is not None:
+        longer = len(body.procedure) > len(memory.body.get("procedure") or ())
         _written(tx, memory, body, members, "policy.generalised")
+        if longer:  # what did without the calls that make the difference is no evidence of it any more
+            lessons = lived.lessons_for(tx.db, memory.id)
+            lived.attach(tx, [t.lesson.number for t in _read(tx, lessons) if fits(body, t) is None], None)
 
 
 def _members(tx: Any, memory: Memory) -> tuple[Told, ...]:
     """The good lessons that a policy's words are taken from."""
     lessons = [it for it in lived.lessons_for(tx.db, memory.id) if it.value > 0]
     if len(lessons) > 2 * LOOK_BACK:
-        lessons = [*lessons[:LOOK_BACK], *lessons[-LOOK_BACK:]]
+        lessons = lessons[: 2 * LOOK_BACK]
     body = PolicyBody.of(memory)
     own = [t for t in _read(tx, lessons) if fits(body, t) is not None] or _read(tx, lessons)
     form = body.form
     if form is Form.AVOID:
-        return chosen(own)
-    groups = _groups(form, own)
-    return chosen(groups[0]) if groups else ()
+        return telling(form, own)
+    groups = _groups(form, own, _failed(tx, form, own[0].lesson.bucket) if own else ())
+    return telling(form, groups[0]) if groups else ()
 
 
 def _written(tx: Any, memory: Memory, body: PolicyBody, members: Sequence[Told], what: str) -> None:
@@ -321,6 +386,11 @@ def _read(tx: Any, lessons: Iterable[Lesson]) -> list[Told]:
         if one is not None:
             out.append(one)
     return out
+
+
+def _shape(lesson: Lesson) -> tuple[str, bytes, Mapping[str, tuple[int, ...]], bool]:
+    """What a lesson teaches, whatever it is worth."""
+    return lesson.form, lesson.bucket, {k: v for k, v in lesson.steps.items() if v}, lesson.value > 0
 
 
 def _unknown(body: PolicyBody) -> int:

@@ -23,6 +23,7 @@ FEWEST_EPISODES = 2  # that teach a policy before it is active
 LEAST_GAIN, WORST_GAIN = 0.02, -0.05  # from which a policy is active; below which it is retired
 ACTIVE_FROM, ACTIVE_DOWN_TO = 0.6, 0.45  # reliability from which a skill is active, and until which it stays so
 RETIRED_BELOW = 0.3
+WORN = f"trials failed until its reliability was below {RETIRED_BELOW}"
 FEWEST_PASSES = 2  # before a skill is active
 FEWEST_FAILS = 3  # before anything is retired
 
@@ -81,14 +82,14 @@ def policy_state(support: int, gain: float, outcomes: Iterable[bool]) -> tuple[S
     for passed in outcomes:
         belief, fails = belief.after(passed), fails + (not passed)
         if fails >= FEWEST_FAILS and belief.mean < RETIRED_BELOW:
-            return State.RETIRED, f"reliability {belief.mean:.2f} after {fails} failed trials"
+            return State.RETIRED, WORN
     if support < FEWEST_EPISODES:
-        return State.CANDIDATE, f"taught by {support} of {FEWEST_EPISODES} episodes"
+        return State.CANDIDATE, f"taught by fewer than {FEWEST_EPISODES} episodes"
     if gain < WORST_GAIN:
-        return State.RETIRED, f"episodes go worse with it (gain {gain:+.2f})"
+        return State.RETIRED, "episodes go worse with it than without"
     if gain < LEAST_GAIN:
-        return State.CANDIDATE, f"gain {gain:+.2f}"
-    return State.ACTIVE, f"taught by {support} episodes, gain {gain:+.2f}"
+        return State.CANDIDATE, "episodes go no better with it than without"
+    return State.ACTIVE, "several episodes teach it, and they go better with it"
 
 
 def skill_state(support: int, outcomes: Iterable[bool]) -> tuple[State, str]:
@@ -102,9 +103,11 @@ def skill_state(support: int, outcomes: Iterable[bool]) -> tuple[State, str]:
         belief = belief.after(passed)
         passes, fails = passes + passed, fails + (not passed)
         if fails >= FEWEST_FAILS and belief.mean < RETIRED_BELOW:
-            return State.RETIRED, f"reliability {belief.mean:.2f} after {fails} failed trials"
+            return State.RETIRED, WORN
         if state is State.ACTIVE and belief.mean < ACTIVE_DOWN_TO:
             state = State.PROBATION
         elif state is State.PROBATION and passes >= FEWEST_PASSES and belief.mean >= ACTIVE_FROM:
             state = State.ACTIVE
-    return state, f"{passes} of {passes + fails} trials passed, reliability {belief.mean:.2f}"
+    if state is State.ACTIVE:
+        return state, f"at least {FEWEST_PASSES} trials passed"
+    return state, "too many trials failed of late" if passes >= FEWEST_PASSES else "on trial"

@@ -15,6 +15,7 @@ from typing import Any
 import apsw
 
 from memos.evolution.case import Case
+from memos.evolution.reliability import reliability_of
 from memos.evolution.reward import FAILURE, SUCCESS
 from memos.memory.episode import Step, ToolUse
 from memos.memory.ids import id_from_bytes
@@ -28,6 +29,7 @@ from memos.text.signature import context_key
 FAILURES = 3  # in a row, of one tool in one context, before there is a hint
 WINDOW = 5  # steps of the tool in the context that are looked at
 COOLDOWN = timedelta(seconds=60)  # between two hints on one context
+_CALLS = 12  # of the task, from which values of parameters are taken
 _LIKE = 3  # earlier failures of the same kind that are looked at
 _GOAL_WEIGHT = 0.5  # a path, known by its goal, stands behind a fix that knows the error
 _POLICIES = (
@@ -158,12 +160,14 @@ def _call(use: ToolUse | None) -> str:
 
 def _situation(db: apsw.Connection, episode: str, failed: ToolUse | None) -> Situation:
     going = lived.episode(db, episode)
+    calls = lived.last_calls(db, episode, _CALLS)
     return Situation(
         goal=going.goal if going is not None else "",
         environment=going.environment if going is not None else "",
         tool=failed.tool if failed is not None else "",
         input=failed.input if failed is not None else "",
         error=(failed.error or failed.output) if failed is not None else "",
+        earlier=tuple(Action(s.use.tool, s.use.input) for s in calls if s.use is not None),
     )
 
 
@@ -186,21 +190,23 @@ def _advice(db: apsw.Connection, step: lived.Place) -> _Advice:
 
 
 def _policy(db: apsw.Connection, step: lived.Place, failed: ToolUse) -> str | None:
-    """The best policy that applies and says something else than what failed, and was not disproved in this episode."""
+    """The best policy that applies, was not disproved in this episode, and says something that was not tried in vain."""
     now = _situation(db, step.episode, failed)
+    in_vain = lived.failed_contexts(db, step.episode)
     ids = [id_from_bytes(id) for (id,) in db.execute(_POLICIES, (step.tool,))]
     best: tuple[float, str] | None = None
     for memory in lived.memories(db, ids):
         body = PolicyBody.of(memory)
         how = applies(body, now)
-        if how is None or (how.by not in ("error", "goal")) or not (body.procedure or body.prefer):
+        if how is None or how.by not in ("error", "goal") or not (body.procedure or body.prefer):
             continue
         steps = filled_actions(body.procedure, how.values)
-        if len(steps) == 1 and steps[0].tool == failed.tool and steps[0].input.strip() == failed.input.strip():
+        if steps and context_key(steps[0].tool, steps[0].input) in in_vain:
             continue
         if lived.disproved(db, step.episode, memory.id):
             continue
-        worth = how.strength * (1.0 if body.state is State.ACTIVE else 0.7)
+        sure = reliability_of(db, memory.id, lived.counted(db, memory.id).support)
+        worth = how.strength * sure * (1.0 if body.state is State.ACTIVE else 0.7)
         worth *= 1.0 if body.form is Form.FIX else _GOAL_WEIGHT
         if best is None or (worth, memory.id) > best:
             best = (worth, memory.id)

@@ -19,7 +19,7 @@ from memos.storage.ports import ANY_STATUS, View
 from memos.storage.sqlite import lived, reads
 
 INSIDE = 0.5  # the share of a fix's episodes that must be those of a path for the fix to be part of it
-CASES = 50  # of each policy, the newest
+CASES = 50  # lessons of each policy, those of the newest episodes
 RECENT = 200  # episodes of a policy that are looked at for what else they teach, the newest
 _ANY = View(statuses=ANY_STATUS)
 
@@ -102,9 +102,9 @@ def family(db: apsw.Connection, lead: Learned) -> Family:
 
 
 def support_of(db: apsw.Connection, policies: Iterable[str]) -> int:
-    """How many distinct episodes teach any of these policies."""
+    """How many distinct episodes that went well teach any of these policies."""
     wanted = json.dumps([id_to_bytes(p).hex() for p in policies])
-    sql = "SELECT count(DISTINCT episode) FROM lessons WHERE memory IN (SELECT unhex(value) FROM json_each(?))"
+    sql = "SELECT count(DISTINCT episode) FROM lessons WHERE value>0 AND memory IN (SELECT unhex(value) FROM json_each(?))"
     return int(str(db.execute(sql, (wanted,)).get))
 
 
@@ -113,11 +113,10 @@ def cases(db: apsw.Connection, policy: str) -> list[Case]:
     left out.
     """
     best: dict[str, lived.Lesson] = {}
-    for lesson in lived.lessons_for(db, policy):
+    for lesson in lived.lessons_newest(db, policy, CASES):
         known = best.get(lesson.episode)
         if known is None or lesson.value > known.value:
             best[lesson.episode] = lesson
-    best = {episode: best[episode] for episode in sorted(best)[-CASES:]}
     steps = lived.steps_by_number(db, {n for it in best.values() for numbers in it.steps.values() for n in numbers})
     out = []
     for episode, lesson in best.items():
@@ -128,7 +127,7 @@ def cases(db: apsw.Connection, policy: str) -> list[Case]:
 
         done = of("done", "resolved")
         if done:
-            goal = " ".join(s.memory.text for s in of("goal"))
+            goal = " ".join(s.words for s in of("goal"))
             out.append(Case(policy, episode, goal or _goal(db, episode), of("failed"), done, lesson.value))
     return out
 

@@ -148,7 +148,7 @@ def _errors(cases: Sequence[Case], known: Sequence[str]) -> list[str]:
 def _examples(cases: Sequence[Case], lead: PolicyBody) -> tuple[str, ...]:
     """Real cases, the best and of those the oldest: what was asked, and the actions with their values."""
     lines: list[str] = []
-    for case in sorted(cases, key=lambda c: (-round(c.value, 1), c.episode)):
+    for case in sorted((c for c in cases if c.value > 0), key=lambda c: (-round(c.value, 1), c.episode)):
         taken = [_inline(Action(use.tool, use.input)) for use in _uses(case, lead)]
         if taken and case.goal:
             lines.append(_cut(f"“{one_line(case.goal)}”: {'; then '.join(taken)}", LONGEST))

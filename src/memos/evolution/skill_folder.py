@@ -93,7 +93,12 @@ def skill_file(skill: Skill) -> str:
         **({"memos-parameters": ", ".join(p.name for p in body.parameters)} if body.parameters else {}),
         **({"memos-environment": body.environment} if body.environment else {}),
     }
-    return front_matter.join(values, render(body))
+    return _seen(front_matter.join(values, render(body)))
+
+
+def _seen(text: str) -> str:
+    """A text with a mark for each character that people would not see."""
+    return _HIDDEN.sub("\ufffd", text)
 
 
 def zip_of(skills: Iterable[Skill]) -> bytes:
@@ -112,7 +117,15 @@ def zip_of(skills: Iterable[Skill]) -> bytes:
 
 def _fields_of(body: SkillBody) -> Mapping[str, Any]:
     plain = body.to_body()
-    return {name: plain[name] for name in _TRAVELS if plain[name]}
+    return {name: _all_seen(plain[name]) for name in _TRAVELS if plain[name]}
+
+
+def _all_seen(value: Any) -> Any:
+    if isinstance(value, str):
+        return _seen(value)
+    if isinstance(value, dict):
+        return {k: _all_seen(v) for k, v in value.items()}
+    return [_all_seen(v) for v in value] if isinstance(value, list) else value
 
 
 _TRAVELS = ("parameters", "preconditions", "procedure", "pitfalls", "examples", "verification", "tools", "environment")

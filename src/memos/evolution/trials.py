@@ -42,9 +42,22 @@ def resolve(tx: Any, case: Case) -> set[str]:
             outcome = UNKNOWN  # how somebody wants to be spoken to is not judged by how tasks go
         if followed is not False and lived.disproved(tx.db, trial.episode, trial.memory):
             outcome = FAIL  # a hint said so, and it failed again: that the task went well came of something else
+        if memory is not None and memory.kind is Kind.POLICY:
+            outcome = _of_policy(PolicyBody.of(memory), later, case, outcome)
         if lived.resolve_trial(tx, trial.memory, trial.episode, outcome, case.reward.value, followed, tx.now):
             _tell(tx, trial, memory, outcome, case.reward.value)
     return tried
+
+
+def _of_policy(body: PolicyBody, steps: Sequence[Step], case: Case, outcome: str) -> str:
+    """The outcome of a policy's trial, where it is not the task's: of what is to be avoided, whether it was done and worked after
+    all; and where a policy was never seen to work, that it fails says nothing of it elsewhere.
+    """
+    if body.form is Form.AVOID:
+        done = [s for s in steps if any(_is(a, s) for a in body.procedure)]
+        return UNKNOWN if not done else FAIL if any(ended(s) for s in done) else PASS
+    strange = bool(body.environments) and case.episode.environment not in body.environments
+    return UNKNOWN if strange and outcome == FAIL else outcome
 
 
 def outcome_of(reward: float | None, followed: bool | None) -> str:

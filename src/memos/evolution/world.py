@@ -41,7 +41,7 @@ def restate(tx: WriteTx, case: Case, ids: Collection[str]) -> None:
             changed |= dict.fromkeys(_from_policy(tx, learnt(_db(tx), policy)))
     changed |= dict.fromkeys(_contradict(tx, case))
     for id in changed:
-        _weigh(tx, id, case.episode.id)
+        weigh(tx, id, case.episode.id)
     for fact in facts_of(_db(tx), case):
         _keep_fact(tx, fact, case)
 
@@ -51,10 +51,11 @@ def restate(tx: WriteTx, case: Case, ids: Collection[str]) -> None:
 
 def _from_policy(tx: WriteTx, it: Learnt) -> list[str]:
     """Say what a policy says; returns the statements that rest, or rested, on it."""
-    mine = [m for m in statements_of(tx, it.memory.id) if WorldBody.of(m).author == RULES]
+    all_ = statements_of(tx, it.memory.id)
+    mine = [m for m in all_ if WorldBody.of(m).author == RULES]
     said = said_of(it) if it.stands else None
     if said is None:
-        return [m.id for m in mine]
+        return [m.id for m in all_]
     kept = next(iter(tx.find_slot(said.slot, _STANDING)), None)
     if kept is None:
         kept = next(
@@ -66,7 +67,7 @@ def _from_policy(tx: WriteTx, it: Learnt) -> list[str]:
     for other in mine:
         if other.id != kept.id and not WorldBody.of(other).edited:
             _leave(tx, other, it.memory.id, kept.id)
-    return [kept.id, *(m.id for m in mine if m.id != kept.id)]
+    return [kept.id, *(m.id for m in all_ if m.id != kept.id)]
 
 
 def statements_of(tx: WriteTx, policy: str) -> list[Memory]:
@@ -208,7 +209,7 @@ class _Weight:
     confidence: float
 
 
-def _weigh(tx: WriteTx, id: str, episode: str) -> None:
+def weigh(tx: WriteTx, id: str, episode: str | None = None) -> None:
     """Count what speaks for and against a statement that rests on policies, and let it stand or not."""
     statement = tx.get(id)
     if statement is None or statement.status not in _STANDING:
@@ -221,7 +222,7 @@ def _weigh(tx: WriteTx, id: str, episode: str) -> None:
     _settle(tx, statement, replace(body, holds=weight.holds, fails=weight.fails), weight.confidence, stands, episode)
 
 
-def _settle(tx: WriteTx, old: Memory, body: WorldBody, confidence: float, stands: bool, episode: str) -> None:
+def _settle(tx: WriteTx, old: Memory, body: WorldBody, confidence: float, stands: bool, episode: str | None) -> None:
     """Write what became of a statement, if anything did. What a person decided stays."""
     status = Status.ACTIVE if stands else Status.ARCHIVED
     if str(old.body.get("why", "")).startswith(BY_HAND):
@@ -286,7 +287,8 @@ def _keep_fact(tx: WriteTx, fact: Fact, case: Case) -> None:
         kept = tx.put(_memory(fact.said, body, round(weight.confidence, 1), owner, since), "state")
         lived.tell(tx, "world.stated", memory=kept.id, episode=case.episode.id, numbers={"holds": weight.holds})
     old = WorldBody.of(kept)
-    if not old.edited and fact.said.text != kept.text and gone is None:
+    news = old.holds != body.holds or kept.status is not Status.ACTIVE  # a share that wavers is no news
+    if news and not old.edited and fact.said.text != kept.text and gone is None:
         kept = tx.put(replace(kept, text=fact.said.text), "restate")
         lived.tell(tx, "world.restated", memory=kept.id, episode=case.episode.id)
     if old.edited:

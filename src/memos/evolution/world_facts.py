@@ -108,7 +108,7 @@ def things(text: str) -> tuple[tuple[str, str], ...]:
     for match in _PATH.finditer(text):
         path = match[0].rstrip(".")
         for one in (path, str(PurePosixPath(path).parent)):
-            if one.count("/") > 0 and one not in ("/", *_EVERYWHERE) and not one.startswith(_PASSING):
+            if one.count("/") > 0 and one not in ("/", *_EVERYWHERE) and not f"{one}/".startswith(_PASSING):
                 found["path", one] = None
     return tuple(found)
 

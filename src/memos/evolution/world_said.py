@@ -138,8 +138,10 @@ def _of_fix(it: Learnt) -> Said | None:
         text = f"{what} fails with “{error}” unless {procedure(steps)} ran before it"
     else:
         text = f"{what} fails with “{error}”; {procedure(steps)} works there"
+    folder = _read_only(wanted, error)
+    text = f"{folder} is read-only: {text}" if folder else text
     section = "constraint" if _CONSTRAINT.search(error) else "inference"
-    return _said(it, section, tool, action_head(tool, wanted), text)
+    return _said(it, section, tool, folder or action_head(tool, wanted), text)
 
 
 def _of_avoid(it: Learnt) -> Said | None:
@@ -150,18 +152,23 @@ def _of_avoid(it: Learnt) -> Said | None:
     if not actions:
         return None
     what, error = " and ".join(map(call, actions)), _error(it)
-    folder = _FOLDER.search(actions[0].input)
-    where = f"{folder[1]} is read-only" if folder and _READ_ONLY.search(error) else ""
-    if where:
-        text = f"{where}: {what} is refused with “{error}”"
+    folder = _read_only(actions[0].input, error)
+    if folder:
+        text = f"{folder} is read-only: {what} is refused with “{error}”"
     elif _DENIED.search(error):
         text = f"{what} is not permitted: it is refused with “{error}”"
     elif error:
         text = f"{what} does not work: it fails with “{error}”"
     else:
         text = f"{what} does harm: tasks in which it was done went badly"
-    subject = folder[1] if folder and where else action_head(actions[0].tool, actions[0].input)
+    subject = folder or action_head(actions[0].tool, actions[0].input)
     return _said(it, "constraint", actions[0].tool, subject, text)
+
+
+def _read_only(input: str, error: str) -> str:
+    """The folder that a call is refused for, because it is read-only; empty where that is not what the error says."""
+    folder = _FOLDER.search(input) if _READ_ONLY.search(error) else None
+    return "" if folder is None else folder[1]
 
 
 def _said(it: Learnt, section: str, tool: str, subject: str, text: str) -> Said:

@@ -6,7 +6,7 @@ message, a tool call or a sub-agent's run; each is a memory (layer L1) of the cu
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -106,6 +106,11 @@ class Step:
         """The id of its memory."""
         return self.memory.id
 
+    @property
+    def words(self) -> str:
+        """The text of its memory, without recalled memories that came back inside a message."""
+        return own_words_of(self.memory.text, self.memory.body.get("injected", ()))
+
 
 @dataclass(frozen=True, slots=True)
 class Reward:
@@ -156,6 +161,13 @@ class Episode:
         if self.reward is None:
             return "unknown"
         return "success" if self.reward >= 0.5 else "failure" if self.reward <= -0.5 else "mixed"
+
+
+def own_words_of(text: str, injected: Sequence[Sequence[int]]) -> str:
+    """A text without these spans of it (see `memos.reading.traces.with_injected`)."""
+    for start, end in reversed(injected):
+        text = text[:start] + text[end:]
+    return text.strip() if injected else text
 
 
 @dataclass(frozen=True, slots=True)

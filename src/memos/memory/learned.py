@@ -99,6 +99,7 @@ class PolicyBody(_Body):
     author: str = "rules"
     edited: bool = False
     why: str = ""  # of its state, in a few words
+    forgiven: int = 0  # of a directive: trials that do not count any more, since it was told again after them
     errors: tuple[str, ...] = ()  # other ways in which the error is put: patterns like `error`
     goals: tuple[str, ...] = ()  # other ways in which the goal is put: patterns like `goal`
     environments: tuple[str, ...] = ()  # in which it was seen to work; `environment` is the only one, or empty

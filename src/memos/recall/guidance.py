@@ -48,8 +48,17 @@ def matching(lore: Lore, now: Situation, asked: Words | None) -> list[Matched]:
         for entry in lore.policies.values()
         if (how := applies(entry.body, now, asked=asked, said=entry.words)) is not None
     ]
+    found = _fit_for_here(found)
     found.sort(key=lambda m: (-_first(m), m.id))
     return found[:POOL]
+
+
+def _fit_for_here(found: list[Matched]) -> list[Matched]:
+    """Of policies that answer the same error or goal, those that were seen to work in this environment, where there are some:
+    what another one needs is not what this one does.
+    """
+    here = {(m.entry.body.form, m.how.by) for m in found if m.how.here and m.entry.body.state is State.ACTIVE}
+    return [m for m in found if m.how.here is not False or (m.entry.body.form, m.how.by) not in here]
 
 
 def policy_candidate(policy: Policy, how: Applies, cube: str, agent: str = "") -> Candidate:
@@ -58,7 +67,8 @@ def policy_candidate(policy: Policy, how: Applies, cube: str, agent: str = "") -
     if body.form is Form.DIRECTIVE:
         text, rank, place = _directive(policy), 2 + body.strength * how.strength, -body.strength
     else:
-        text, rank, place = _policy_line(policy, how), _rank(policy, how), float(_ORDER[body.form])
+        text, rank = _policy_line(policy, how), _rank(policy, how)
+        place = _ORDER[body.form] + 0.9 * (1 - round(policy.record.reliability, 1))  # the surest of a form first
     untested = body.state is not State.ACTIVE
     item = RecalledItem(Tier.GUIDANCE, policy.id, cube, text, min(1.0, rank), trial=True)
     return Candidate(item, rank, (place, policy.id), untested=untested and body.form is not Form.DIRECTIVE)
@@ -118,7 +128,7 @@ def _policy_line(policy: Policy, how: Applies) -> str:
             _since(policy),
             f"from {record.support} tasks" if record.support else "",
             trust(record.passes, record.fails, record.reliability, body.state is not State.ACTIVE),
-            f"seen in {escape(body.environment)}" if body.environment else "",
+            _where(body, how),
         )
     )
     return f"- {' '.join(said)}{known} {mark(Tier.GUIDANCE, policy.id)}"
@@ -182,6 +192,14 @@ def _lower(text: str) -> str:
 def _since(policy: Policy) -> str:
     when = policy.memory.happened_at
     return f"since {when:%Y-%m-%d}" if when is not None else ""
+
+
+def _where(body: PolicyBody, how: Applies) -> str:
+    """Where it was seen to work, if that is not everywhere."""
+    places = body.environments or ((body.environment,) if body.environment else ())
+    if how.here is False:
+        return f"not tried here, only in {escape(', '.join(places[:3]))}"
+    return f"seen in {escape(places[0])}" if len(places) == 1 else ""
 
 
 def _rank(policy: Policy, how: Applies) -> float:

@@ -14,6 +14,7 @@ import apsw
 from memos.memory.entity import ENTITY_TYPES, alias_key, entity_key
 from memos.memory.forgotten import readable
 from memos.memory.model import Edge, EdgeType, Kind, Layer, Memory
+from memos.recall.understand import ROLES
 from memos.storage.ports import View
 from memos.storage.sqlite import reads, walk
 
@@ -49,11 +50,12 @@ class Hop:
 @dataclass(slots=True)
 class Graph:
     """A cube's memories under a view, and the hops between them. `wanted`: memories that the
-    question is about, best first."""
+    question is about, best first; `agreements`: records in which somebody agrees to something, where it asks for that."""
 
     db: apsw.Connection
     view: View
     wanted: Mapping[str, float] = field(default_factory=dict)
+    agreements: Collection[str] = ()
     _memories: dict[str, Memory | None] = field(default_factory=dict)
     _entities: dict[str, list[Memory]] = field(default_factory=dict)
     _known: dict[str, list[str]] = field(default_factory=dict)
@@ -94,11 +96,11 @@ class Graph:
             name = memory.text.casefold()
             spoken = [m.id for m in self.memories([*self.wanted][: 2 * FAN]) if (m.speaker or "").casefold() == name]
             out += [hop(id, SAID, memory.text) for id in spoken]
-        if memory.layer is Layer.TRACE and (memory.speaker or memory.role in (None, "user")):
+        if memory.layer is Layer.TRACE and (name_of(memory) or memory.role in (None, "user")):
             who = person_of(memory)
-            out += [hop(e.id, SAID_BY, who) for e in self._named(who)] if memory.speaker else []
-            subjects = (memory.speaker.casefold(),) if memory.speaker else ("user",)
-            out += [hop(id, SAID_SO, who) for s in subjects for id in self._said_of(s)]
+            out += [hop(e.id, SAID_BY, who) for e in self._named(who)] if name_of(memory) else []
+            out += [hop(id, SAID_SO, who) for id in self._said_of((name_of(memory) or "user").casefold())]
+            out += [hop(m.id, SAID_SO, who) for m in self.memories(self.agreements) if person_of(m) == who]
         if memory.layer is Layer.TRACE:
             task = walk.task_of(self.db, memory.id)
             out += [hop(task[0], ASKED_IN, "")] if task is not None else []
@@ -118,6 +120,11 @@ class Graph:
         return Hop(Edge(memory.id, to, EdgeType.RELATES_TO, predicate=what), True, to, implied=True, who=who)
 
 
+def name_of(memory: Memory) -> str:
+    """The name of who said a record; empty where only a role is known."""
+    return "" if (memory.speaker or "").casefold() in ROLES else memory.speaker or ""
+
+
 def person_of(memory: Memory) -> str:
     """Who said a record: its speaker, else whose it is."""
-    return memory.speaker or memory.owner or "the user"
+    return name_of(memory) or memory.owner or "the user"

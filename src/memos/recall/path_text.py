@@ -63,7 +63,8 @@ def _implied(hop: Hop, end: Memory, *, earlier: bool) -> str:
         return f"said{' before that' if earlier else ''}: {shown(end)}"
     if what == ASKED_IN:
         return f"was done because {person_of(end)} asked: {shown(end)}"
-    verb = "agreed to" if end.kind is Kind.COMMITMENT else "is known for"
+    said = "said" if end.kind is Kind.TRACE else "is known for"
+    verb = "agreed to" if end.kind is Kind.COMMITMENT else said
     before = " before that" if earlier else ""
     if what == SAID_SO:
         return f"is by {hop.who}, who{before} {verb}: {shown(end)}"

@@ -27,11 +27,12 @@ from memos.text.analysis import analyze
 if TYPE_CHECKING:
     import apsw
 
-EXPANDED = 18  # memories whose ways on are looked at
-SECONDS = 0.025  # after which no further memory is
+EXPANDED = 24  # memories whose ways on are looked at
+SECONDS = 0.025  # of work of the processor, after which no further memory is
 HITS = 8  # memories that hold the question's words, from which paths begin
 RELEVANT = 100  # memories that hold the question's words, to which hops go first
 SHORTER = 0.9  # what each hop after the first costs
+BY_THE_WAY = 0.7  # what a hop costs that answers nothing itself
 ALL = 0.999  # what one is worth that answers everything
 LEAST = 0.05  # what a path is worth at least
 _LATIN_NAME, _LONGEST_NAME, _CJK_NAME = 4, 60, 6  # words, characters, and Chinese characters of a name
@@ -69,6 +70,12 @@ class Wanted:
         return sum(self.words.values()) + _ASKS * sum((self.who, self.asked, self.agreed, self.before))
 
 
+_AGREEING = dict.fromkeys(
+    analyze(
+        "agree agreed agreeing promise promised commit committed accept accepted 同意 答应 承诺 约定 保证", query=True
+    ).terms,
+    1.0,
+)
 _ASKS = 2.0  # what an answered "who" or "before" counts beside a word of middling rarity, which is 1
 
 
@@ -101,10 +108,10 @@ def paths_in(
     """The paths of at most `hops` hops that answer a question in one cube, best first. `environment`: whose newest task "this"
     is; `rare`: how much each of the question's terms says.
     """
-    until = time.monotonic() + seconds
+    until = time.thread_time() + seconds
     wanted = wanted_of(question, rare)
     hits = _hits(db, wanted, view)
-    graph = Graph(db, view, hits)
+    graph = Graph(db, view, hits, _hits(db, Wanted(_AGREEING), view) if wanted.agreed else ())
     search = _Search(graph, wanted, hops, until)
     task = walk.last_asked(db, environment) if wanted.this else None
     first = [*(graph.memories([task]) if task is not None else []), *graph.named(_names(question))]
@@ -170,11 +177,13 @@ class _Search:
         queue: list[tuple[float, int, _Path]] = []
         for memory in {m.id: m for m in (*first, *hits)}.values():
             covered = self._answers(memory, None, memory)
-            worth = self._worth(covered, 0) + (1.0 if memory.id in self._named else 0.0)
+            worth = self._worth(covered, 0) + (
+                2.0 if memory.id in self._named else 1.0
+            )  # every beginning before any end
             heapq.heappush(queue, (-worth, next(order), _Path((memory,), (), covered, 0.0, False)))
         found: list[_Path] = []
         expanded = full = 0
-        while queue and full < limit and expanded < EXPANDED and (time.monotonic() < self.until or not expanded):
+        while queue and full < limit and expanded < EXPANDED and (time.thread_time() < self.until or not expanded):
             _, _, path = heapq.heappop(queue)
             if len(path.hops) == self.most:
                 continue
@@ -183,7 +192,7 @@ class _Search:
                 if longer.adds:
                     found.append(longer)
                     full += len(longer.hops) == 1 and longer.score >= ALL
-                heapq.heappush(queue, (-self._worth(longer.covered, len(longer.hops)), next(order), longer))
+                heapq.heappush(queue, (-longer.score * (1.0 if longer.adds else BY_THE_WAY), next(order), longer))
         return [self._told(path) for path in _distinct(found, limit)]
 
     def _longer(self, path: _Path) -> list[_Path]:
@@ -261,7 +270,7 @@ def _distinct(found: Sequence[_Path], limit: int) -> list[_Path]:
     """The best paths, without those that only go on from a better one, or the other way round."""
     out: list[_Path] = []
     seen: list[frozenset[str]] = []
-    for path in sorted(found, key=lambda p: (-p.score, len(p.hops), [m.id for m in p.memories])):
+    for path in sorted(found, key=_order):
         ids = frozenset(m.id for m in path.memories)
         within = [o for o, other in zip(out, seen, strict=True) if other <= ids]
         if within and all(path.covered <= o.covered for o in within):
@@ -273,6 +282,11 @@ def _distinct(found: Sequence[_Path], limit: int) -> list[_Path]:
         if len(out) == limit:
             break
     return out
+
+
+def _order(path: _Path) -> tuple[float, int, bool, list[str]]:
+    """Best first, then shorter ones, then those that end in what was read from records rather than in a record."""
+    return -path.score, len(path.hops), path.memories[-1].layer is not Layer.DERIVED, [m.id for m in path.memories]
 
 
 def _earlier(memory: Memory, first: Memory) -> bool:

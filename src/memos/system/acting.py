@@ -5,21 +5,20 @@ Each is one durable change before anything else happens (laws 1 and 2); what is 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, Literal
 
 import structlog
 
 from memos.arguments import listed
-from memos.errors import InvalidInput, MemosError, NotFound
+from memos.errors import InvalidInput, MemosError
 from memos.evolution import boundary, ongoing
 from memos.evolution.boundary import TaskChoice
-from memos.evolution.capture import REFLECTION, SUBAGENT, Call, call_of, checked_call, checked_reflection, plain_use
-from memos.evolution.directives import directives_of, tell_directives
-from memos.evolution.ongoing import Begun, Kept, Prepared, Who, keep_step, prepare, remember, reported
+from memos.evolution.capture import SUBAGENT, Call, call_of, checked_call, checked_reflection
+from memos.evolution.directives import directives_of
+from memos.evolution.ongoing import Kept, Who, keep_step, prepare
 from memos.evolution.opinion import read_opinion
 from memos.memory.acting import (
     OutcomeReported,
@@ -31,21 +30,19 @@ from memos.memory.acting import (
     TurnEnded,
     TurnStarted,
 )
-from memos.memory.episode import Relation, RelationKind, Signal, SignalSource, StepReport, StepRole
-from memos.memory.ids import is_id, new_id
-from memos.memory.learned import Hint
+from memos.memory.episode import Relation, StepReport
+from memos.memory.ids import is_id
 from memos.memory.message import Message
 from memos.memory.number import whole
 from memos.memory.time import utcnow
 from memos.reading.hygiene import strip_injected
 from memos.reading.parts import is_blank, well_formed
-from memos.reading.store import store_records
-from memos.reading.traces import Record, to_records
 from memos.storage.ports import Change, CubeInfo
 from memos.storage.sqlite import lived
 from memos.storage.sqlite.cube import SqliteCube
 from memos.storage.sqlite.registry import check_name
 from memos.system.base import DEFAULT_SESSION, DEFAULT_USER, Base, When
+from memos.system.reports import Begin, End, Outcome, Stored, SubAgentRun, content_of, records_of
 
 log = structlog.get_logger(__name__)
 
@@ -56,20 +53,6 @@ MOST_STEPS = 10_000  # of one call
 MOST_TOKENS = 1_000_000
 MOST_HELPER = 200  # characters of a sub-agent's name
 __all__ = ["DEFAULT_AGENT", "Acting", "OutcomeSource", "Steps", "TaskChoice"]
-
-
-@dataclass(frozen=True, slots=True)
-class _Stored:
-    """What a change stored of a message: its place, and the ids that are to be digested."""
-
-    episode: str
-    turn: int
-    message: str | None
-    steps: tuple[str, ...] = ()
-    digest: tuple[str, ...] = ()
-    repeated: bool = False
-    notices: tuple[str, ...] = ()
-    hint: Hint | None = None
 
 
 class Acting(Base):
@@ -110,21 +93,8 @@ class Acting(Base):
         async with self._cube(user, cube, "write") as (info, store):
             judged = await self._judged(store, who, words, at_, user) if choice == "auto" else None
             fine, unread = parts.understanding.is_fine(None, info)
-            records, directives = _records(said, who, "turn", key), directives_of(words, environment=place, agent=agent)
-
-            def begin(tx: Any) -> tuple[Begun, _Stored]:
-                known = reported(tx, "turn", who, key, said.text)
-                if known is not None:
-                    return _begun_before(tx, known)
-                message, ids = _store(tx, records, fine)
-                begun = ongoing.begin_turn(
-                    tx, who, words, message, at_, choice=choice, environment=place, judged=judged
-                )
-                lived.add_step(tx, begun.place.episode, message, StepRole.USER, begun.place.turn, at_)
-                remember(tx, "turn", who, key, said.text, message)
-                tell_directives(tx, directives, memory=message, owner=user, episode=begun.place.episode)
-                return begun, _Stored(begun.place.episode, begun.place.turn, message, digest=ids)
-
+            records, told = records_of(said, who, "turn", key), directives_of(words, environment=place, agent=agent)
+            begin = Begin(who, said, words, at_, key, choice, place, judged, records, told, fine)
             with parts.vectors.attending():
                 begun, stored = await store.write(begin, Change(actor=user, cause="turn"))
             notices = await self._handed_on(info, stored, user, fine, unread)
@@ -209,35 +179,14 @@ class Acting(Base):
         said = None if text is None or text == "" else self._message(text, "text", "assistant", at)
         calls = self._calls(steps)
         steps_ = [prepare(call, session=who.session, owner=user, agent=who.agent, at=at_) for call in calls]
-        content = _content(None if said is None else said.text, thought, calls)
+        content = content_of(None if said is None else said.text, thought, calls)
         parts = self._parts()
         if said is not None:
             await parts.background.check_room(user)
         async with self._cube(user, cube, "write") as (info, store):
             fine, unread = parts.understanding.is_fine(None, info) if said is not None else (False, None)
-            records = [] if said is None else _records(said, who, "end", key, thought)
-
-            def end(tx: Any) -> _Stored:
-                known = reported(tx, "end", who, key, content)
-                if known is not None:
-                    return _ended_before(tx, who, key or "", None if said is None else known, known)
-                kept = _keep_all(tx, who, steps_, at_)
-                place = _place_of(tx, who, at_, kept, said is not None or thought is not None)
-                message, ids = _store(tx, records, fine) if records else (None, ())
-                if message is not None:
-                    lived.add_step(tx, place.episode, message, StepRole.ASSISTANT, place.turn, at_)
-                elif thought is not None:
-                    ongoing.reflect(tx, place, thought)
-                first = message or (kept[0].id if kept else None)
-                if first is not None:
-                    remember(tx, "end", who, key, content, first)
-                    ongoing.remember_steps(tx, "end", who, key, [one.id for one in kept])
-                told = (*place.notices, *(n for one in kept for n in one.notices))
-                notices = tuple(dict.fromkeys(told))
-                hint = next((one.hint for one in reversed(kept) if one.hint is not None), None)
-                steps_kept = tuple(one.id for one in kept)
-                return _Stored(place.episode, place.turn, message, steps_kept, ids, notices=notices, hint=hint)
-
+            records = [] if said is None else records_of(said, who, "end", key, thought)
+            end = End(who, at_, key, content, records, steps_, thought, fine)
             with parts.vectors.attending():
                 stored = await store.write(end, Change(actor=user, cause="turn ended"))
             notices = await self._handed_on(info, stored, user, fine, unread)
@@ -282,25 +231,10 @@ class Acting(Base):
             ongoing.words_of_agents(*one, session=child.session, owner=user, at=at_)
             for one in ((asked.text, "user", who.agent), (call.said, "assistant", helper))
         )
-        content = _content(f"{helper}\x1f{asked.text}\x1f{call.said}", None, calls)
-
-        def keep(tx: Any) -> tuple[Kept, bool]:
-            known = reported(tx, "subagent", who, key, content)
-            if known is not None:
-                there = _there(tx, known)
-                return Kept(known, ongoing.Place(there.episode, there.turn), there.number, new=False), False
-            kept = keep_step(tx, who, step, at_)
-            remember(tx, "subagent", who, key, content, kept.id)
-            if not steps_:
-                return kept, False
-            ongoing.child_episode(
-                *(tx, child, kept.place.episode, told, steps_, answer if call.said else None, at_, call.ok)
-            )
-            notices = dict.fromkeys((*kept.notices, *(n for one in calls for n in one.notices)))
-            return replace(kept, notices=tuple(notices)), True
-
+        content = content_of(f"{helper}\x1f{asked.text}\x1f{call.said}", None, calls)
+        run = SubAgentRun(who, at_, key, content, step, child, told, answer if call.said else None, steps_)
         async with self._cube(user, cube, "write") as (info, store):
-            kept, closed = await store.write(keep, Change(actor=user, cause="sub-agent"))
+            kept, closed = await store.write(run, Change(actor=user, cause="sub-agent"))
             if closed:
                 await self._parts().evolving.soon(info, self.settings.reward_window)
         return _step_reported(info, kept)
@@ -351,32 +285,12 @@ class Acting(Base):
         async with self._cube(user, cube, "write") as (info, store):
             derive = source == "user" and said is not None
             fine, unread = parts.understanding.is_fine(None, info) if derive else (False, None)
-            records = [] if said is None else _records(said, who, "outcome", key)
-
-            def keep(tx: Any) -> tuple[OutcomeReported, tuple[str, ...]]:
-                about = lived.episode_of(tx.db, episode, session, agent)
-                if about is None:
-                    raise NotFound(_NO_EPISODE.format(f"episode {episode}" if episode else f"session {session!r:.80}"))
-                known, said_before = ongoing.told_before(tx, about, source, read, who, key, words)
-                message, ids = said_before, _NONE
-                if not known and records:
-                    message, ids = _store(tx, records, fine, derive=derive)
-                if not known and read is not None:
-                    signal = Signal(SignalSource(source), _SAID_AS[source], read, at_, message)
-                    lived.add_signal(tx, about, signal, ongoing.outcome_mark(key))
-                    lived.learn_again(tx, about, tx.now)
-                if not known and message is not None:
-                    remember(tx, "outcome", who, key, f"{about}\x1f{words}", message)
-                made: tuple[str, ...] = ()
-                if message is not None:
-                    made = tell_directives(tx, directives, memory=message, owner=user, episode=about)
-                due = lived.due_of(tx.db, about)
-                return OutcomeReported(info.name, about, read or 0.0, due, made, repeated=known), ids
-
+            records = [] if said is None else records_of(said, who, "outcome", key)
+            where = (info.name, episode, agent, source, read, words, records, directives, derive, fine)
             with parts.vectors.attending():
-                outcome, ids = await store.write(keep, Change(actor=user, cause="outcome"))
+                outcome, ids = await store.write(Outcome(who, at_, key, *where), Change(actor=user, cause="outcome"))
             if not outcome.repeated:
-                await self._handed_on(info, _Stored(outcome.episode, 0, None, digest=ids), user, fine, unread)
+                await self._handed_on(info, Stored(outcome.episode, 0, None, digest=ids), user, fine, unread)
                 if outcome.due_at is not None:
                     await parts.evolving.soon(info, 0)
         return outcome
@@ -452,7 +366,7 @@ class Acting(Base):
         return known[0].id, await judge(model, words, known[1], by_rule)
 
     async def _handed_on(
-        self, info: CubeInfo, stored: _Stored, user: str, fine: bool, unread: str | None
+        self, info: CubeInfo, stored: Stored, user: str, fine: bool, unread: str | None
     ) -> tuple[str, ...]:
         """Have what was stored read for facts, and embedded; the notices to give."""
         if stored.repeated:
@@ -503,10 +417,10 @@ class Acting(Base):
         return recalled
 
 
-_NONE: tuple[str, ...] = ()
-_SAID_AS = {"user": "feedback", "verifier": "check"}
-_NO_SCORE = 'how did it go? {}; give `score` from -1 (failed) to 1 (done well), or a `comment` such as "works, thanks" or "still broken"'
-_NO_EPISODE = "there is no episode to speak of: {} has none in this cube; start_turn begins one"
+_NO_SCORE = (
+    "how did it go? {}; give `score` from -1 (failed) to 1 (done well), or a `comment` that says it, such as "
+    '"works, thanks" or "still broken"'
+)
 
 
 def _when(moment: datetime) -> datetime:
@@ -530,74 +444,6 @@ def _score(score: object) -> float | None:
     if isinstance(score, bool) or not isinstance(score, (int, float)) or not -1 <= score <= 1:
         raise InvalidInput(f"score is a number from -1 (failed) to 1 (done well), got {score!r:.40}")
     return float(score)
-
-
-def _content(text: str | None, reflection: str | None, calls: Sequence[Call]) -> str:
-    """What makes two reports under one key the same."""
-    return json.dumps([text, reflection, *(plain_use(call.use) for call in calls)], sort_keys=True)
-
-
-def _records(said: Message, who: Who, verb: str, key: str | None, reflection: str | None = None) -> list[Record]:
-    """The records of a message. Each is stored, also when the same words were said before: it is a step of its own."""
-    once = f"{verb}:{who.agent}:{new_id() if key is None else key}"
-    records = to_records([said], session=who.session, owner=who.owner, idempotency_key=once)
-    if reflection is not None:
-        first = records[0]
-        body = {**first.memory.body, REFLECTION: reflection}
-        records[0] = replace(first, memory=replace(first.memory, body=body))
-    return records
-
-
-def _store(tx: Any, records: Sequence[Record], fine: bool, *, derive: bool = True) -> tuple[str, tuple[str, ...]]:
-    """Store a message; the id of its first part, and what is to be digested."""
-    added = store_records(tx, records, derive=derive, named=True, fine=fine)
-    return added[0].id, tuple(one.id for one in added if one.new) if derive else ()
-
-
-def _there(tx: Any, id: str) -> lived.Placed:
-    found = lived.placed(tx.db, id)
-    if found is None:
-        raise NotFound(f"the step {id} that was reported under this key is gone")
-    return found
-
-
-def _begun_before(tx: Any, message: str) -> tuple[Begun, _Stored]:
-    there = _there(tx, message)
-    kind = RelationKind.NEW_TASK if there.turn == 1 else RelationKind.FOLLOW_UP
-    begun = Begun(ongoing.Place(there.episode, there.turn), Relation(kind, 1.0, "it was reported before"))
-    return begun, _Stored(there.episode, there.turn, message, repeated=True)
-
-
-def _ended_before(tx: Any, who: Who, key: str, message: str | None, known: str) -> _Stored:
-    there = _there(tx, known)
-    steps = ongoing.steps_under(tx, "end", who, key)
-    return _Stored(there.episode, there.turn, message, steps, repeated=True)
-
-
-def _keep_all(tx: Any, who: Who, steps: Sequence[Prepared], at: datetime) -> list[Kept]:
-    """Store steps that came together in one place."""
-    out: list[Kept] = []
-    place: ongoing.Place | None = None
-    for step in steps:
-        out.append(keep_step(tx, who, step, at, place))
-        if out[-1].new and place is None:
-            place = replace(out[-1].place, notices=())
-    return out
-
-
-def _place_of(tx: Any, who: Who, at: datetime, kept: Sequence[Kept], more: bool) -> ongoing.Place:
-    """The place of the end of a turn: that of its new steps, or the current one where there is `more` to be kept."""
-    new = [one.place for one in kept if one.new]
-    if new:
-        return replace(new[0], notices=())
-    if more:
-        return ongoing.current(tx, who, at)
-    if kept:
-        return kept[-1].place
-    last = lived.standing(tx.db, who.session, who.agent)
-    if last is None:
-        raise InvalidInput("there is no turn to end in this session, and nothing to store; give text or steps")
-    return ongoing.Place(last.id, max(last.turn, 1))
 
 
 def _step_reported(info: CubeInfo, kept: Kept) -> StepReported:

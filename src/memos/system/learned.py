@@ -12,6 +12,7 @@ import apsw
 
 from memos.arguments import listed, member
 from memos.errors import InvalidInput, NotFound
+from memos.evolution import skills
 from memos.evolution.by_hand import set_state
 from memos.evolution.lineage import lineage
 from memos.evolution.report import report
@@ -27,7 +28,7 @@ from memos.memory.time import utcnow
 from memos.reading.parts import is_blank, well_formed
 from memos.recall.ask import Ask
 from memos.recall.paths import paths_in, rarity
-from memos.storage.ports import ANY_STATUS, Change, CubeInfo, View
+from memos.storage.ports import ANY_STATUS, Change, CubeInfo, View, WriteTx
 from memos.storage.sqlite import lived
 from memos.storage.sqlite.cube import SqliteCube
 from memos.system.base import DEFAULT_USER, Base, When
@@ -170,9 +171,14 @@ class Learned(Base):
         chosen = member(State, state, "state")
         if not isinstance(reason, str):
             raise InvalidInput("reason is a text")
+
+        def decide(tx: WriteTx) -> Memory:
+            decided = set_state(tx, id, chosen, well_formed(reason))
+            skills.settle(tx, {decided.id} if decided.kind is Kind.POLICY else ())  # a skill goes and comes with its policies
+            return decided
+
         async with self._cube(user, cube, "write") as (_, store):
-            change = Change(actor=user, cause=f"{chosen.value} by hand")
-            memory = await store.write(lambda tx: set_state(tx, id, chosen, well_formed(reason)), change)
+            memory = await store.write(decide, Change(actor=user, cause=f"{chosen.value} by hand"))
             if memory.kind is Kind.WORLD_MODEL:
                 return WorldStatement(memory, WorldBody.of(memory))
             if memory.kind is Kind.SKILL:

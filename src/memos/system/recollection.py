@@ -18,7 +18,7 @@ from memos.evolution import repair, shown
 from memos.memory.acting import Recalled, Tier, Trigger
 from memos.memory.episode import Episode
 from memos.memory.hit import Hit, SearchStatus
-from memos.memory.learned import Form, Hint
+from memos.memory.learned import Action, Form, Hint
 from memos.memory.model import Kind
 from memos.memory.time import load_zone
 from memos.recall.agent_block import Block, Candidate, distinct, make_block
@@ -39,6 +39,7 @@ from memos.text.signature import context_key
 CATCH_UP = 0.02  # seconds that reading what came in just now may take before it is recalled
 LEAST_FACT = 0.35  # score below which what was said is not shown as a fact
 LEAST_EPISODE = 0.35  # score below which a past task is not shown
+CALLS = 12  # of the task that is going on, from which values of parameters are taken
 EPISODES = 12  # past tasks that are looked at
 
 
@@ -59,10 +60,13 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Going:
-    """The task that is going on in the session: its episode, its last step, and hints that were not delivered."""
+    """The task that is going on in the session: its episode, its last step, its last calls (the newest first), and hints that
+    were not delivered.
+    """
 
     episode: Episode | None = None
     last: int = 0
+    calls: tuple[Action, ...] = ()
     hints: tuple[Hint, ...] = ()
 
 
@@ -124,7 +128,11 @@ class Recollection:
             episode = None
         again = self._asked.trigger is Trigger.REPAIR
         hints = repair.waiting(db, self._asked.session, again=again) if self._plan.part(Tier.GUIDANCE) else []
-        return Going(episode, lived.last_step(db, episode.id) if episode is not None else 0, tuple(hints))
+        if episode is None:
+            return Going(hints=tuple(hints))
+        calls = lived.last_calls(db, episode.id, CALLS)
+        done = tuple(Action(s.use.tool, s.use.input) for s in calls if s.use is not None)
+        return Going(episode, lived.last_step(db, episode.id), done, tuple(hints))
 
     def _situation(self) -> Situation:
         asked, going = self._asked, self._going.episode
@@ -136,6 +144,7 @@ class Recollection:
             error=asked.error,
             environment=asked.environment or (going.environment if going is not None else ""),
             agent=asked.agent,
+            earlier=self._going.calls,
         )
 
     # -- what was learned ----------------------------------------------------------------------------------------

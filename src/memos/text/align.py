@@ -71,7 +71,23 @@ def align(texts: Sequence[str]) -> list[str | Slot] | None:
     gaps = _gaps(common, cases)
     if gaps is None:
         return None
-    return _pieces(common, gaps)
+    return _joined(_pieces(common, gaps))
+
+
+_HOLDING = ("_", "/", "-", ".")
+
+
+def _joined(pieces: list[str | Slot]) -> list[str | Slot]:
+    """Two places that a sign holds together, in every text alike, are one: what stands there is one name or path."""
+    out: list[str | Slot] = []
+    for piece in pieces:
+        if len(out) > 1 and isinstance(piece, Slot) and out[-1] in _HOLDING and isinstance(out[-2], Slot):
+            before = out[-2]
+            joined = tuple(f"{a}{out[-1]}{b}" for a, b in zip(before.values, piece.values, strict=True))
+            out[-2:] = [Slot(joined, before.hint or piece.hint)]
+        else:
+            out.append(piece)
+    return out
 
 
 def _gaps(common: list[str], cases: Sequence[list[str]]) -> list[list[str]] | None:

@@ -20,6 +20,7 @@ SAID, KIND_OF_ERROR, OF_TOOL = (
     0.85,
     0.35,
 )  # how well: the pattern fits; the same kind of error; only the tool is the same
+WARNED, BEGUN = 0.9, 0.5  # the very call is warned of; the call is the first step of it
 ALIKE, LEAST_ALIKE = 0.8, 0.5  # a goal that is merely alike counts at most so much; below the least, not at all
 ELSEWHERE = 0.6  # share that is left of it in another environment than where it was learned
 WITHIN = 0.7  # share that is left where a goal's pattern only stands within what is asked
@@ -37,7 +38,9 @@ class Words:
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """What an agent is doing: the goal, the tool it calls or has called, with what, and the error that came of it."""
+    """What an agent is doing: the goal, the tool it calls or has called, with what, and the error that came of it. `earlier`:
+    calls of the same task before, the newest first.
+    """
 
     goal: str = ""
     tool: str = ""
@@ -45,17 +48,19 @@ class Situation:
     error: str = ""
     environment: str = ""
     agent: str = ""
+    earlier: tuple[Action, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Applies:
     """How well something applies, in (0, 1], by what (`error`, `goal`, `alike`, `input`, `tool`, `scope`), and the values of
-    parameters that the situation tells.
+    parameters that the situation tells. `here`: whether it was seen to work in this environment (None: cannot be told).
     """
 
     strength: float
     by: str
     values: Mapping[str, str] = field(default_factory=dict)
+    here: bool | None = None
 
 
 def words_of(text: str) -> Words:
@@ -88,12 +93,14 @@ def applies(
     if body.form is Form.DIRECTIVE:
         return _in_scope(body.scope, now)
     found = _best(body, now, asked, said)
-    if found is not None and now.input and found.by != "input":
-        found = replace(found, values={**told_by_call(body, now), **found.values})
+    if found is None:
+        return None
+    values = {**told_by_calls(body, now, found.values), **found.values}
     places = body.environments or (body.environment,) * bool(body.environment)
-    if found is None or not places or not now.environment or now.environment in places:
-        return found
-    return replace(found, strength=found.strength * ELSEWHERE)
+    if not places or not now.environment:
+        return replace(found, values=values)
+    here = now.environment in places
+    return replace(found, values=values, here=here, strength=found.strength * (1.0 if here else ELSEWHERE))
 
 
 def filled(text: str, found: Mapping[str, str]) -> str:
@@ -106,13 +113,21 @@ def filled_actions(actions: tuple[Action, ...], found: Mapping[str, str]) -> tup
     return tuple(Action(a.tool, filled(a.input, found)) for a in actions)
 
 
-def told_by_call(body: PolicyBody, now: Situation) -> Mapping[str, str]:
-    """Values of parameters that a call tells: it is one of the steps of the procedure."""
+def told_by_calls(body: PolicyBody, now: Situation, known: Mapping[str, str]) -> Mapping[str, str]:
+    """Values of parameters that calls tell, the present one first: it is one of the steps of the procedure."""
+    asked = {p.name for p in body.parameters} - known.keys()
+    if not asked:
+        return {}
     spaced = _wide(body.parameters)
-    for action in body.procedure:
-        if action.tool == now.tool and (found := match(action.input, now.input[:MOST], wide=spaced)) is not None:
-            return found
-    return {}
+    out: dict[str, str] = {}
+    for done in (*((Action(now.tool, now.input),) if now.input else ()), *now.earlier):
+        for action in body.procedure:
+            open_ = asked - out.keys()
+            if action.tool != done.tool or not open_ & set(names(action.input)) or not _says_something(action.input):
+                continue
+            found = match(action.input, done.input[:MOST], wide=spaced, values={**known, **out})
+            out |= {k: v for k, v in (found or {}).items() if k in open_}
+    return out
 
 
 def open_parameters(parameters: tuple[Parameter, ...], texts: str) -> tuple[Parameter, ...]:
@@ -121,8 +136,10 @@ def open_parameters(parameters: tuple[Parameter, ...], texts: str) -> tuple[Para
 
 
 def _best(body: PolicyBody, now: Situation, asked: Words | None, said: Sequence[Words]) -> Applies | None:
+    if body.form is Form.AVOID and now.error and _by_input(body, now) is not None:
+        return None  # it was done just now, and failed: nothing is left to warn of
     by_goal = _by_goal(body, now, said)
-    by_error = _by_error(body, now, by_goal.values if by_goal is not None else {})
+    by_error = _by_error(body, now, by_goal)
     if by_error is not None:
         return by_error
     if now.error and body.error:  # what failed now is another kind of failure than the one it resolves
@@ -135,9 +152,10 @@ def _best(body: PolicyBody, now: Situation, asked: Words | None, said: Sequence[
     return Applies(ALIKE * likeness, "alike") if likeness >= LEAST_ALIKE else None
 
 
-def _by_error(body: PolicyBody, now: Situation, known: Mapping[str, str]) -> Applies | None:
+def _by_error(body: PolicyBody, now: Situation, by_goal: Applies | None) -> Applies | None:
     if not body.error or not now.error or (body.tool and now.tool and body.tool != now.tool):
         return None
+    known: Mapping[str, str] = by_goal.values if by_goal is not None else {}
     patterns, low = (body.error, *body.errors), now.error[:MOST].lower()
     line = _line(now.error)
     possible = tuple(p for p in patterns if may_match(p, low) or may_match(p, line.lower()))
@@ -148,8 +166,10 @@ def _by_error(body: PolicyBody, now: Situation, known: Mapping[str, str]) -> App
             if found is not None:
                 return Applies(SAID, "error", {**known, **found})
     signature = _signature(line)
-    if any(_kind(p, body.parameters) == signature for p in patterns):
-        return Applies(KIND_OF_ERROR, "error", known)
+    if by_goal is not None and any(_kind(p, body.parameters) == signature for p in patterns):
+        return Applies(
+            KIND_OF_ERROR, "error", known
+        )  # what a pattern names is what it is about, unless the goal says so too
     return None
 
 
@@ -179,11 +199,21 @@ def _by_input(body: PolicyBody, now: Situation) -> Applies | None:
     """What is about to be called is what the policy warns of, or where it begins."""
     if not now.tool or not now.input:
         return None
+    is_avoid = body.form is Form.AVOID
+    if not is_avoid and now.error:  # it failed: how a task that begins with it is done is no help
+        return None
     spaced = _wide(body.parameters)
-    for action in body.procedure if body.form is Form.AVOID else body.procedure[:1]:
-        if action.tool in ("", now.tool) and (values := match(action.input, now.input[:MOST], wide=spaced)) is not None:
-            return Applies(0.9, "input", values)
-    return Applies(OF_TOOL, "tool") if body.form is Form.AVOID and body.tool == now.tool and not body.error else None
+    for action in body.procedure if is_avoid else body.procedure[:1]:
+        if action.tool not in ("", now.tool) or not _says_something(action.input):
+            continue
+        if (values := match(action.input, now.input[:MOST], wide=spaced)) is not None:
+            return Applies(WARNED if is_avoid else BEGUN, "input", values)
+    return Applies(OF_TOOL, "tool") if is_avoid and body.tool == now.tool and not body.error else None
+
+
+def _says_something(pattern: str) -> bool:
+    """Whether a pattern has words of its own: one that is all parameters fits everything."""
+    return any(map(str.isalnum, _HOLE.sub("", pattern)))
 
 
 def _in_scope(scope: str, now: Situation) -> Applies | None:

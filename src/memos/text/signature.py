@@ -96,6 +96,8 @@ _OBJECT_ONLY = re.compile(r"^(?:for|named|called|of|to|on)$")
 _SEGMENT = re.compile(
     r"(?<=: )([^\s:：]{1,120})(?=: )|^([^\s:：]{1,120})(?=: (?:command not found|not found|未找到命令|找不到命令))"
 )
+_OBJECT = re.compile(r"(?<=: )[^\s:：<>]{1,120}$")
+_BEGINNER = re.compile(r"^[a-z][\w.-]{1,60}(?= [a-z]{3,20}s\b)")
 _SUBJECT = re.compile(
     r"(?<![\w<])([A-Za-z0-9][\w.+-]{1,80})(?= (?:is not|isn't|was not|not found|does not exist|already exists|failed to|has no|"
     r"must|could not|cannot be|needs|requires|depends)\b)"
@@ -124,9 +126,24 @@ def error_signature(text: str) -> str:
     return mask(telling_line(text))
 
 
-def signature_key(tool: str, text: str) -> bytes:
-    """16 bytes that errors of one kind from one tool share."""
-    return _digest("signature", tool.strip().lower(), error_signature(text).lower())
+def signature_key(tool: str, text: str, given: str = "") -> bytes:
+    """16 bytes that errors of one kind from one tool share. `given`: what the tool was called with; what the error repeats of it
+    is masked too.
+    """
+    line = telling_line(text)
+    for name in sorted(_names_in(given), key=lambda n: (-len(n), n)):
+        line = re.sub(rf"(?<![\w<]){re.escape(name)}(?!\w)", "<name>", line)
+    return _digest("signature", tool.strip().lower(), mask(line).lower())
+
+
+_GIVEN = re.compile(r"[A-Za-z0-9](?:[\w.-]{0,78}\w)?")
+
+
+def _names_in(given: str) -> set[str]:
+    """The words of a call, but for the command itself, that may be names."""
+    words = _GIVEN.findall(given[: 4 * LINE])
+    own = {*action_head("", given).split(), words[0] if words else ""}
+    return {w for w in words[:60] if len(w) > 2 and not _is_word(w) and w.lower() not in own and not w.isdigit()}
 
 
 def telling_line(text: str) -> str:
@@ -189,6 +206,8 @@ def mask(line: str) -> str:
     line = _LINK_LIBRARY.sub("-l<name>", line)
     line = _NAMED.sub(_after_noun, line)
     line = _SUBJECT.sub(lambda m: m[0] if _is_word(m[1]) or m[1].istitle() else "<name>", line)
+    line = _OBJECT.sub(lambda m: _segment(m[0]), line)
+    line = _BEGINNER.sub(lambda m: m[0] if _is_word(m[0]) else "<name>", line)
     line = _SUBWORDS.sub(lambda m: m[0] if _HYPHENED.match(m[0]) or _CODEWORD.fullmatch(m[0]) else "<name>", line)
     line = _DIGITED.sub(lambda m: m[0] if _CODEWORD.fullmatch(m[0]) else "<name>", line)
     if _CJK.search(line):

@@ -213,7 +213,8 @@ class _Search:
         while (at := self._low.find(known, at, limit + len(known))) >= 0 and at <= limit:
             out.append(at)
             at += 1
-        return out
+        # Of a path the first parameter is the folder, however deep it is.
+        return out[::-1] if known == "/" and i + 2 < len(self._pieces) else out
 
     def _reach(self, pos: int, name: str) -> int:
         limit = min(len(self._text), pos + _VALUE)
@@ -293,64 +294,104 @@ def _named(
     parts: Sequence[Sequence[str | Slot]], roles: Sequence[str], beside: Sequence[Sequence[str]]
 ) -> tuple[tuple[str, ...], tuple[Parameter, ...]]:
     slots = [(place, piece) for place, part in enumerate(parts) for piece in part if isinstance(piece, Slot)]
-    told = _bases([slot.values for _, slot in slots], [_pieces_of(texts) for texts in beside])
-    source: dict[tuple[str, ...], str] = {}
-    hints: dict[tuple[str, ...], list[str]] = {}
-    order: list[tuple[str, ...]] = []
+    told = _told([slot.values for _, slot in slots], [_pieces_of(texts) for texts in beside])
+    source: dict[Values, str] = {}
+    hints: dict[Values, list[str]] = {}
+    order: list[Values] = []
     for place, slot in slots:
-        base = told[slot.values].base
-        if base not in source:
-            order.append(base)
-            source[base] = "unknown"
-        role = roles[place]
-        if role in ROLES and (source[base] not in ROLES or ROLES.index(role) < ROLES.index(source[base])):
-            source[base] = role
-        hints.setdefault(base, []).append(slot.hint)
+        for base in (piece for piece in told[slot.values] if not isinstance(piece, str)):
+            if base not in source:
+                order.append(base)
+                source[base] = "unknown"
+            role = roles[place]
+            if role in ROLES and (source[base] not in ROLES or ROLES.index(role) < ROLES.index(source[base])):
+                source[base] = role
+            hints.setdefault(base, []).append(slot.hint)
     called = _called(order, hints)
     patterns = tuple("".join(_written(piece, told, called) for piece in part) for part in parts)
     parameters = tuple(Parameter(called[b], source[b], tuple(dict.fromkeys(b))[:EXAMPLES]) for b in order)
     return patterns, parameters
 
 
-@dataclass(frozen=True, slots=True)
-class _Told:
-    """A value as a parameter with something before and after it."""
-
-    base: tuple[str, ...]
-    before: str = ""
-    after: str = ""
+Values = tuple[str, ...]  # what stands at one place, in each case
+Told = tuple[str | Values, ...]  # values as text that is the same in all cases, and the values of parameters
 
 
-def _bases(values: Sequence[tuple[str, ...]], beside: Sequence[Collection[str]]) -> dict[tuple[str, ...], _Told]:
-    """The fewest parameters that tell all values: a value that is another with the same around it in every case needs none."""
-    out: dict[tuple[str, ...], _Told] = {}
-    bases: list[tuple[str, ...]] = []
-    for value in sorted(dict.fromkeys(values), key=lambda v: sum(map(len, v))):
-        told = next((t for base in reversed(bases) if (t := _within(base, value)) is not None), None)
-        if told is None:
-            told = (_out_of(value, beside) if beside else None) or _Told(value)
-            bases.append(told.base)
-        out[value] = told
+def _told(values: Sequence[Values], beside: Sequence[Collection[str]]) -> dict[Values, Told]:
+    """How the fewest parameters tell all values: one that holds another with the same around it in every case needs none of its
+    own, and of one that holds another behind or before a sign only the rest does.
+    """
+    out: dict[Values, Told] = {}
+    bases: list[Values] = []
+    for value in sorted(dict.fromkeys(values), key=lambda v: (sum(map(len, v)), v)):
+        out[value] = _known(value, bases, beside) or _parted(value, bases, beside) or (value,)
+        bases += [piece for piece in out[value] if not isinstance(piece, str) and piece not in bases]
     return out
 
 
-def _within(base: tuple[str, ...], value: tuple[str, ...]) -> _Told | None:
-    around = None
+def _known(value: Values, bases: Sequence[Values], beside: Sequence[Collection[str]]) -> Told | None:
+    """A value told by parameters that there are, or by what stands beside."""
+    for base in reversed(bases):
+        if (found := _within(base, value)) is not None:
+            return found
+    for base in reversed(bases):
+        if (found := _beside(base, value)) is not None:
+            return found
+    return _out_of(value, beside) if beside else None
+
+
+def _parted(value: Values, bases: Sequence[Values], beside: Sequence[Collection[str]]) -> Told | None:
+    """A value whose parts between signs are told, at least one of them."""
+    for sign in "/-_.":
+        parts = [whole.split(sign) for whole in value]
+        if len({len(p) for p in parts}) > 1 or not 1 < len(parts[0]) < 9 or not all(all(p) for p in parts):
+            continue
+        columns = [*zip(*parts, strict=True)]
+        told = [_known(column, bases, beside) for column in columns]
+        if any(t is not None for t in told):
+            out: list[str | Values] = []
+            for n, (column, known) in enumerate(zip(columns, told, strict=True)):
+                out += [sign] * bool(n)
+                out += known or ((column[0],) if len(set(column)) == 1 else (column,))
+            return tuple(out)
+    return None
+
+
+def _within(base: Values, value: Values) -> Told | None:
+    """Another value with the same before and after it in every case."""
+    found = None
     for inner, whole in zip(base, value, strict=True):
-        at = whole.find(inner)
-        if at < 0:
+        before, there, after = whole.partition(inner)
+        if not there or (found is not None and found != (before, after)):
             return None
-        here = (whole[:at], whole[at + len(inner) :])
-        if around is not None and here != around:
-            return None
-        around = here
-    assert around is not None
-    before, after = around
-    shortest = min(map(len, base))
+        found = (before, after)
+    assert found is not None
+    before, after = found
     joined = (before and before[-1].isalpha() and base[0][0].isalpha()) or (
         after and after[0].isalpha() and base[0][-1].isalpha()
     )
-    return None if joined and shortest < 3 else _Told(base, before, after)
+    return None if joined and min(map(len, base)) < 3 else (before, base, after)
+
+
+_SEPARATORS = "/-_.:=@ "
+
+
+def _beside(base: Values, value: Values) -> Told | None:
+    """Another value at the end or the beginning, behind the same separator in every case, and something that differs."""
+    if min(map(len, base)) < 3:
+        return None
+    for sign in _SEPARATORS:
+        if all(
+            whole.endswith(sign + inner) and len(whole) > len(inner) + 1
+            for inner, whole in zip(base, value, strict=True)
+        ):
+            return (tuple(whole[: -len(inner) - 1] for inner, whole in zip(base, value, strict=True)), sign, base)
+        if all(
+            whole.startswith(inner + sign) and len(whole) > len(inner) + 1
+            for inner, whole in zip(base, value, strict=True)
+        ):
+            return (base, sign, tuple(whole[len(inner) + 1 :] for inner, whole in zip(base, value, strict=True)))
+    return None
 
 
 _PIECE = re.compile(r"(?:(?![一-鿿])[^\s\"'`(){}\[\],;，。；：！？（）「」“”])+")
@@ -373,7 +414,7 @@ def _pieces_of(texts: Sequence[str]) -> frozenset[str]:
     return frozenset(out)
 
 
-def _out_of(value: tuple[str, ...], beside: Sequence[Collection[str]]) -> _Told | None:
+def _out_of(value: Values, beside: Sequence[Collection[str]]) -> Told | None:
     """A value as what stands beside it in every case, with the same around it; the longest such."""
     for piece in sorted((p for p in beside[0] if p in value[0]), key=lambda p: (-len(p), p)):
         if len(piece) < 3 and piece != value[0] and not piece.isdigit():
@@ -383,7 +424,7 @@ def _out_of(value: tuple[str, ...], beside: Sequence[Collection[str]]) -> _Told 
         inner = tuple(v[len(before) : len(v) - len(after)] for v in value)
         same = all(v.startswith(before) and v.endswith(after) for v in value)
         if same and all(i and i in known for i, known in zip(inner, beside, strict=True)):
-            return _Told(inner, before, after)
+            return (before, inner, after)
     return None
 
 
@@ -414,8 +455,7 @@ def _shape(values: tuple[str, ...]) -> str:
     return "path" if all("/" in v and " " not in v for v in values) else "value"
 
 
-def _written(piece: str | Slot, told: Mapping[tuple[str, ...], _Told], called: Mapping[tuple[str, ...], str]) -> str:
+def _written(piece: str | Slot, told: Mapping[Values, Told], called: Mapping[Values, str]) -> str:
     if isinstance(piece, str):
         return escape(piece)
-    it = told[piece.values]
-    return f"{escape(it.before)}{{{called[it.base]}}}{escape(it.after)}"
+    return "".join(escape(t) if isinstance(t, str) else f"{{{called[t]}}}" for t in told[piece.values])

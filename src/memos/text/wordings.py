@@ -90,7 +90,7 @@ def _alike(patterns: Sequence[str]) -> list[str | Slot] | None:
 
 def _name(slot: Slot, taken: Collection[str]) -> str:
     wanted = slot.hint or ("number" if all(v.isdigit() for v in slot.values) else "value")
-    name, n = wanted, 1
+    name, n = (wanted, 1) if wanted != "value" else ("value1", 1)
     while name in taken:
         n += 1
         name = f"{wanted}{n}"

@@ -54,6 +54,12 @@ class Advice:
                 return self._filled(command, values, must=False)
         return self._filled(command, {}, must=False) if self.patterns and self.about == error else []
 
+    def naming(self, object: str) -> list[str]:
+        """The commands, where all of them can be run as they stand and one names an object."""
+        if self.wanted or any(_HOLE.search(d) for d in self.do) or not any(object in d.split() for d in self.do):
+            return []
+        return [*self.do]
+
     def before(self, command: str) -> list[str]:
         """What a standing order wants to be run before a command."""
         if not self.wanted or not _FIRST.search(self.text) or len(self.do) > 2:

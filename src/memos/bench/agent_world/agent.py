@@ -52,6 +52,9 @@ class Memory(Protocol):
     async def start(self, text: str) -> list[str]:
         """A user message came in; what is recalled, as texts."""
 
+    async def before(self, command: str) -> list[str]:
+        """A command is about to be run; what is recalled, as texts."""
+
     async def step(self, command: str, outcome: Outcome) -> list[str]:
         """A command was run; advice, as texts."""
 
@@ -81,6 +84,7 @@ class Agent:
     async def begin(self, goal: str, command: str, check: str = "") -> None:
         """The first turn: until it works, as far as the agent can tell, or the budget is used up."""
         self._hear(await self._memory.start(goal))
+        self._hear(await self._memory.before(command))
         if self._rng.random() < self._curious:
             await self._run(self._rng.choice(IDLE))
         for first in self._first(command):
@@ -96,7 +100,8 @@ class Agent:
     async def again(self, complaint: str, command: str) -> None:
         """The user says that it does not work: do what memory tells, or try a few more things; none can be seen to help."""
         self._hear(await self._memory.start(complaint))
-        told = [c for a in self._advice for c in a.plan(command) if c not in self.work.tried]
+        told = [c for a in self._advice for c in (*a.plan(command), *a.naming(_object(command)))]
+        told = [c for c in dict.fromkeys(told) if c not in self.work.tried and c != command]
         for fix in told:
             await self._run(fix, told=True)
         if not told:
@@ -158,7 +163,7 @@ class Agent:
 
     def _explore(self, command: str, error: str) -> Iterator[str]:
         words = command.split()
-        first = next((w for w in words[1:] if not w.startswith("-") and w not in _VERBS), words[-1])
+        first = _object(command)
         named = next((m[1] for pattern in _NAMED if (m := re.search(pattern, error))), first)
         head = " ".join(w for w in words[:-1] if w != first) or words[0]
         slots = {
@@ -191,6 +196,12 @@ class Agent:
 
 
 _VERBS = frozenset(("install", "set", "show", "create", "run", "start", "build"))
+
+
+def _object(command: str) -> str:
+    """What a command is about: its first word that is neither a verb nor an option."""
+    words = command.split()
+    return next((w for w in words[1:] if not w.startswith("-") and w not in _VERBS), words[-1])
 
 
 def _same_work(command: str, wanted: str) -> bool:

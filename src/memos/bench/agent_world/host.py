@@ -123,7 +123,7 @@ class Host:
             return Outcome(error=f"Error: Unable to find a match: {rest.removeprefix('install ')}")
         if f"tool:{name}" in self.facts:
             return Outcome("nothing to do")
-        if f"strict:{name}" in self.facts:
+        if f"strict:{name}" in self.facts or any(r.command.split()[0] == name for r in self.rules):
             return Outcome(error=f"{name}: no such object: {rest.split()[-1] if rest else name}")
         return Outcome(error=f"bash: {name}: command not found")
 

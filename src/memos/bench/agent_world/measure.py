@@ -40,13 +40,13 @@ async def pairs(
     plan: Plan,
     *,
     embedder: str = "default",
-    repair: bool = True,
+    ask: bool = True,
     say: Callable[[str], None] = lambda _: None,
 ) -> list[Pair]:
     """Both runs of every seed."""
     out = []
     for seed in seeds:
-        pair = Pair(await run_blind(seed, plan), await run_with_memory(seed, plan, embedder=embedder, repair=repair))
+        pair = Pair(await run_blind(seed, plan), await run_with_memory(seed, plan, embedder=embedder, ask=ask))
         out.append(pair)
         blind, memory = (Score.of(phases(r.done)[Phase.HELD_OUT]) for r in (pair.blind, pair.memory))
         say(

@@ -60,6 +60,10 @@ class Nothing:
         """Nothing is recalled."""
         return []
 
+    async def before(self, command: str) -> list[str]:
+        """Nothing is recalled."""
+        return []
+
     async def step(self, command: str, outcome: Outcome) -> list[str]:
         """Nothing is kept."""
         return []
@@ -69,10 +73,12 @@ class Nothing:
 
 
 class Remembering:
-    """The memory of one task, over the verbs that any agent has. A command that fails is asked about (`repair`)."""
+    """The memory of one task, over the verbs that any agent has. Its main command is asked about before it is run, and every
+    command that fails (`ask`).
+    """
 
-    def __init__(self, memos: AsyncMemOS, task: Task, clock: Clock, *, repair: bool = True) -> None:
-        self._memos, self._task, self._clock, self._repair = memos, task, clock, repair
+    def __init__(self, memos: AsyncMemOS, task: Task, clock: Clock, *, ask: bool = True) -> None:
+        self._memos, self._task, self._clock, self._ask = memos, task, clock, ask
         self._session = f"task-{task.number}"
         self._asked: set[str] = set()
         self.shown: list[str] = []
@@ -84,6 +90,10 @@ class Remembering:
         turn = await self._memos.start_turn(text, session=self._session, environment=environment, at=self._clock.tick())
         self.tokens.append(turn.recalled.tokens)
         return self._read(turn.recalled)
+
+    async def before(self, command: str) -> list[str]:
+        """Ask about the command that is about to be run."""
+        return await self._recall(Trigger.TOOL, command) if self._ask else []
 
     async def step(self, command: str, outcome: Outcome) -> list[str]:
         """Report a command; of a failure, ask what is known."""
@@ -97,19 +107,22 @@ class Remembering:
             at=self._clock.tick(5),
         )
         texts = [reported.context] if reported.context else []
-        if self._repair and not outcome.ok and outcome.error not in self._asked:
+        if self._ask and not outcome.ok and outcome.error not in self._asked:
             self._asked.add(outcome.error)
-            recalled = await self._memos.recall(
-                command,
-                trigger=Trigger.REPAIR,
-                session=self._session,
-                environment=self._task.problem.environment,
-                tool=TOOL,
-                error=outcome.error,
-                max_tokens=600,
-            )
-            texts += self._read(recalled)
+            texts += await self._recall(Trigger.REPAIR, command, outcome.error)
         return texts
+
+    async def _recall(self, trigger: Trigger, command: str, error: str | None = None) -> list[str]:
+        recalled = await self._memos.recall(
+            command,
+            trigger=trigger,
+            session=self._session,
+            environment=self._task.problem.environment,
+            tool=TOOL,
+            error=error,
+            max_tokens=600,
+        )
+        return self._read(recalled)
 
     async def end(self, text: str) -> None:
         """End the turn."""
@@ -148,22 +161,22 @@ async def run_with_memory(
     plan: Plan,
     *,
     embedder: str = "default",
-    repair: bool = True,
+    ask: bool = True,
     look: Callable[[Done, list[str]], None] | None = None,
 ) -> Run:
     """A run with a memory of its own, which learns after every task. `look` is shown each task with what was recalled for it."""
     with tempfile.TemporaryDirectory() as home:
         async with AsyncMemOS(home, embedder=embedder, llm="none", background=False, durability="normal") as memos:
-            return await _Running(memos, seed, plan, repair, look).run()
+            return await _Running(memos, seed, plan, ask, look).run()
 
 
 class _Running:
     """A run with memory as it goes on."""
 
     def __init__(
-        self, memos: AsyncMemOS, seed: int, plan: Plan, repair: bool, look: Callable[[Done, list[str]], None] | None
+        self, memos: AsyncMemOS, seed: int, plan: Plan, ask: bool, look: Callable[[Done, list[str]], None] | None
     ) -> None:
-        self._memos, self._seed, self._plan, self._repair, self._look = memos, seed, plan, repair, look
+        self._memos, self._seed, self._plan, self._ask, self._look = memos, seed, plan, ask, look
         self._clock = Clock()
         self._done: list[Done] = []
         self._late: list[tuple[Task, bool]] = []
@@ -181,7 +194,7 @@ class _Running:
         return await self._result()
 
     async def _task(self, task: Task) -> None:
-        memory = Remembering(self._memos, task, self._clock, repair=self._repair)
+        memory = Remembering(self._memos, task, self._clock, ask=self._ask)
         done = await _work(task, self._plan, memory)
         tokens = sum(memory.tokens) / max(1, len(memory.tokens))
         done = Done(task, done.success, done.steps, done.told, tokens)

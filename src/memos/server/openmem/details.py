@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 from datetime import tzinfo
 from typing import Any
 
+from memos.evolution.skill_text import action_text
 from memos.memory.hit import Hit
+from memos.memory.learned import SkillBody
 from memos.memory.model import Kind, Memory
 from memos.server.translate import STATUS_OF, memory_type, milliseconds, preference_type, readable, relativity, told
 
@@ -212,14 +214,15 @@ def tool_detail(memory: Memory, zone: tzinfo, score: float | None = None) -> Too
 
 def skill_detail(memory: Memory, score: float | None = None) -> SkillDetail:
     """A skill for a list."""
-    body = memory.body
+    body = SkillBody.of(memory)
+    steps = "\n".join(f"{n}. {action_text(action)}" for n, action in enumerate(body.procedure, 1))
     value = SkillValue(
         name=title_of(memory),
-        description=str(body.get("description", "")),
-        procedure=str(body.get("procedure") or memory.text),
-        experience=_texts(body.get("experience")),
-        preference=_texts(body.get("preference")),
-        examples=_texts(body.get("examples")),
+        description=body.description,
+        procedure=steps if memory.body.get("procedure") and not body.guide else memory.text,
+        experience=list(body.pitfalls),
+        preference=list(body.preconditions),
+        examples=list(body.examples),
     )
     return SkillDetail(
         id=memory.id,
@@ -256,7 +259,3 @@ def title_of(memory: Memory) -> str:
 def rounded(score: float | None) -> float | None:
     """A score on the scale of the wire, with four digits."""
     return None if score is None else round(relativity(score), 4)
-
-
-def _texts(value: Any) -> list[str]:
-    return [str(item) for item in value] if isinstance(value, (list, tuple)) else []

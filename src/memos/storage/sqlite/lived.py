@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 import apsw
 
 from memos.errors import NotFound
-from memos.memory.episode import Episode, Signal, SignalSource, Step, StepRole, ToolUse
+from memos.memory.episode import Episode, Signal, SignalSource, Step, StepRole, ToolUse, own_words_of
 from memos.memory.ids import id_from_bytes, id_to_bytes
 from memos.memory.learned import LearningEvent, Trial
 from memos.memory.model import EMPTY, Memory
@@ -39,7 +39,9 @@ _EPISODE = (
     "AND m.status<>'retracted' ORDER BY s.s LIMIT 1), "
     "(SELECT count(*) FROM steps s WHERE s.episode=e.e AND s.role='user'), "
     "(SELECT count(*) FROM steps s WHERE s.episode=e.e AND s.role<>'user'), "
-    "(SELECT count(*) FROM steps s WHERE s.episode=e.e AND s.ok=0)"
+    "(SELECT count(*) FROM steps s WHERE s.episode=e.e AND s.ok=0), "
+    "(SELECT m.body->'injected' FROM steps s JOIN memories m ON m.id=s.id AND m.known_to IS NULL WHERE s.episode=e.e "
+    "AND s.role='user' AND m.status<>'retracted' ORDER BY s.s LIMIT 1)"
 )
 
 
@@ -275,11 +277,16 @@ def validate_hint(tx: Any, hint: int, good: bool, at: datetime) -> bool:
 
 def forget(db: apsw.Connection, idents: Collection[bytes]) -> None:
     """Take hard-deleted memories out of all tables. An episode without any step goes too; one that lost some is learned from
-    again.
+    again, as is one of which an opinion is gone.
     """
     for ident in idents:
         e = db.execute("SELECT episode FROM steps WHERE id=?", (ident,)).get
         db.execute("DELETE FROM steps WHERE id=?", (ident,))
+        db.execute(
+            "UPDATE episodes SET due_at=coalesce(due_at, closed_at) WHERE closed_at IS NOT NULL "
+            "AND e IN (SELECT episode FROM signals WHERE id=?)",
+            (ident,),
+        )
         db.execute("DELETE FROM signals WHERE id=?", (ident,))
         db.execute("DELETE FROM trials WHERE memory=?", (ident,))
         _learn_anew(db, ident)
@@ -491,6 +498,14 @@ def lessons_for(db: apsw.Connection, memory: str, limit: int = 1_000) -> list[Le
     return [*map(_lesson, reversed(found))]
 
 
+def lessons_newest(db: apsw.Connection, memory: str, limit: int) -> list[Lesson]:
+    """The evidence of a policy from its newest episodes, in the order of these."""
+    found = db.execute(
+        f"SELECT {_LESSON} WHERE l.memory=? ORDER BY l.episode DESC, l.l DESC LIMIT ?", (id_to_bytes(memory), limit)
+    ).fetchall()
+    return [*map(_lesson, reversed(found))]
+
+
 def policies_of_buckets(db: apsw.Connection, buckets: Collection[bytes]) -> list[str]:
     """The policies of which lessons of these buckets are evidence."""
     found = db.execute(
@@ -539,7 +554,8 @@ def trials(
 ) -> list[Trial]:
     """Trials of something learned, or in an episode of this cube, newest first."""
     asked = [("memory=:memory", memory), ("episode=:episode AND cube=''", episode)]
-    where = " AND ".join([sql for sql, given in asked if given is not None] + (["outcome='pending'"] if pending else [])) or "1"
+    conditions = [sql for sql, given in asked if given is not None] + ["outcome='pending'"] * pending
+    where = " AND ".join(conditions) or "1"
     found = db.execute(
         f"SELECT {_TRIAL} WHERE {where} ORDER BY t DESC LIMIT :limit",
         {"memory": _blob(memory), "episode": _blob(episode), "limit": limit},
@@ -633,7 +649,8 @@ def hints(
 ) -> list[StoredHint]:
     """Hints of a session or an episode, newest first. `open_only`: those not validated yet."""
     asked = [("h.session=:session", session), ("h.episode=(SELECT e FROM episodes WHERE id=:episode)", episode)]
-    where = " AND ".join([sql for sql, given in asked if given is not None] + (["h.validated IS NULL"] if open_only else [])) or "1"
+    conditions = [sql for sql, given in asked if given is not None] + ["h.validated IS NULL"] * open_only
+    where = " AND ".join(conditions) or "1"
     found = db.execute(
         f"SELECT {_HINT} WHERE {where} ORDER BY h.h DESC LIMIT :limit",
         {"session": session, "episode": _blob(episode), "limit": limit},
@@ -737,14 +754,14 @@ def _episode(row: Sequence[Any]) -> Episode:
     id, session, agent, owner, environment, parent, opened, last, closed, reason, due_at, learned, reward, sure = row[
         :14
     ]
-    goal, turns, count, failed = row[14:18]
+    goal, turns, count, failed, injected = row[14:19]
     return Episode(
         id=id_from_bytes(id),
         session=session,
         agent=agent,
         owner=owner,
         environment=environment,
-        goal=goal or "",
+        goal=own_words_of(goal or "", json.loads(injected)) if injected else goal or "",
         opened_at=from_micros(opened),
         last_at=from_micros(last),
         closed_at=_time(closed),
@@ -1201,3 +1218,22 @@ def episode_of(db: apsw.Connection, id: str | None, session: str, agent: str | N
 def due_of(db: apsw.Connection, id: str) -> datetime | None:
     """When an episode is learned from; None while it is open, or when it was."""
     return _time(db.execute("SELECT due_at FROM episodes WHERE id=?", (id_to_bytes(id),)).get)
+
+
+def last_calls(db: apsw.Connection, id: str, limit: int) -> builtins.list[Step]:
+    """The last calls of tools in an episode, the newest first."""
+    numbers = [
+        n
+        for (n,) in db.execute(
+            "SELECT s FROM steps WHERE episode=(SELECT e FROM episodes WHERE id=?) AND tool IS NOT NULL ORDER BY s DESC LIMIT ?",
+            (id_to_bytes(id), limit),
+        )
+    ]
+    found = steps_by_number(db, numbers)
+    return [found[n] for n in numbers if n in found]
+
+
+def failed_contexts(db: apsw.Connection, id: str) -> frozenset[bytes]:
+    """The contexts of the calls that failed in an episode."""
+    sql = "SELECT DISTINCT context FROM steps WHERE episode=(SELECT e FROM episodes WHERE id=?) AND ok=0 AND context IS NOT NULL"
+    return frozenset(c for (c,) in db.execute(sql, (id_to_bytes(id),)))

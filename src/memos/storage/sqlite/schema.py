@@ -135,7 +135,7 @@ CREATE INDEX lessons_episode ON lessons(episode);
 CREATE INDEX lessons_bucket ON lessons(bucket, episode);
 CREATE INDEX lessons_free ON lessons(bucket, form, episode) WHERE memory IS NULL;
 CREATE INDEX lessons_taught ON lessons(bucket, memory) WHERE memory IS NOT NULL;
-CREATE INDEX lessons_memory ON lessons(memory, episode) WHERE memory IS NOT NULL;
+CREATE INDEX lessons_memory ON lessons(memory, episode, value) WHERE memory IS NOT NULL;
 
 -- `cube`: of the episode, empty for this one. `home`: CUBE/ID where the trial counts too, when the memory is of another cube or a
 -- copy; `carried`: the outcome that was told there.
