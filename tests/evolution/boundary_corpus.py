@@ -154,8 +154,8 @@ _ZH = """
 """
 
 
-# Written after the rules stood, in other manners of writing (no punctuation, typos, long messages, two languages in one): first
-# measured at the number that `test_boundary` asserts.
+# Written after the rules stood, in other manners of writing (no punctuation, typos, long messages): when they were first read, the
+# rules were right about all three in 62 % of these 108, and about "another task or not" in 85 %. They have been mended since.
 _FRESH = """
 set up the db | postgres 16 runs on port 5432 | hmm port 5432 is taken by the old one, that's why it crashes. use 5433 | 4 | r
 write release notes for v3 | ## v3 - faster search, new icons | the icons were in v2 already, take them out | 3 | r
@@ -214,6 +214,57 @@ translate to german | Guten Tag | draft a contract for a freelance photographer 
 跑一下benchmark | 14.2秒 | 帮我想五个面包店的名字 | 9 | n
 review一下这个PR | 有三处建议 | 起草一份兼职摄影师合同 | 3 | n
 部署到k8s | 3个pod都在运行 | 新需求来了：用户没法重置密码，你排查一下 | 15 | n
+create a logo for the bakery | Here is a round logo in brown. | brown is ugly, try green | 2 | r
+set the alarm for 6 | Alarm set for 18:00. | i meant 6 in the morning | 1 | r
+write a SQL query for the top customers | SELECT ... LIMIT 10 | your query returns duplicates | 4 | r
+organise my photos by year | 2,312 photos are in folders by year | half of them ended up in 1970 | 9 | r
+proofread my essay | I corrected 14 commas. | You changed the meaning of the second sentence, put it back | 5 | r
+install docker | Docker 27 is installed | docker: command not found | 2 | r
+make a slide about churn | The slide has a line chart. | Use a bar chart instead | 1 | r
+translate this into Spanish | Hola a todos | that's Portuguese lol | 1 | r
+send the invoice to Meyer | Sent to meyer@mail.com | Oh no, that's his old address! | 2 | r
+fix the typo in the footer | Fixed "Copyrihgt". | there's another one right next to it, you overlooked it | 3 | r
+把会议改到周五 | 已改到周五上午十点 | 怎么是上午，明明说的下午 | 1 | r
+生成一份测试数据 | 生成了100条 | 名字怎么都是英文的，要中文的 | 3 | r
+修一下首页的样式 | 按钮居中了 | 手机上还是歪的 | 5 | r
+给图片加水印 | 水印加在左上角 | 水印挡住脸了，挪到右下角 | 2 | r
+算一下平均分 | 平均分是87.5 | 算错了吧，应该是85 | 2 | r
+create a logo for the bakery | Here is a round logo in brown. | Give me two more variants | 2 | f
+set the alarm for 6 | Alarm set for 6:00. | And wake me with music please | 1 | f
+write a SQL query for the top customers | SELECT ... LIMIT 10 | order it by revenue | 4 | f
+organise my photos by year | 2,312 photos are in folders by year | how many are from 2019? | 9 | f
+proofread my essay | I corrected 14 commas. | Which of the commas were wrong? | 5 | f
+install docker | Docker 27 is installed | does compose come with it | 2 | f
+make a slide about churn | The slide has a line chart. | awesome, thank you! | 1 | f
+send the invoice to Meyer | Shall I send it as PDF? | yes pdf | 2 | f
+fix the typo in the footer | Fixed "Copyrihgt". | while you're at it, update the year as well | 3 | f
+write a bedtime story about a fox | Once upon a time ... | The fox should meet an owl in the next chapter | 8 | f
+check the disk usage | /var is 91 % full | what's eating the space? | 2 | f
+deploy the api | api is live, version 1.9 | roll it out to the eu region too | 6 | f
+把会议改到周五 | 已改到周五上午十点 | 通知一下大家 | 1 | f
+生成一份测试数据 | 生成了100条 | 再来500条 | 3 | f
+修一下首页的样式 | 按钮居中了 | 字体也调大一号 | 5 | f
+给图片加水印 | 水印加在左上角 | 透明度能调吗 | 2 | f
+算一下平均分 | 平均分是87.5 | 最高分是谁 | 2 | f
+写个登录页面 | 页面写好了，用哪种配色？ | 蓝白 | 2 | f
+create a logo for the bakery | Here is a round logo in brown. | my laptop won't charge, what can i do | 2 | n
+set the alarm for 6 | Alarm set for 6:00. | Summarise the attached quarterly report in five bullet points | 1 | n
+write a SQL query for the top customers | SELECT ... LIMIT 10 | can you plan a birthday party for a six year old | 4 | n
+organise my photos by year | 2,312 photos are in folders by year | Moving on: I need a Dockerfile for a Go service | 9 | n
+proofread my essay | I corrected 14 commas. | Which laptop under 900 euros is best for video editing? | 5 | n
+install docker | Docker 27 is installed | great thanks. another thing, cancel my gym membership | 2 | n
+make a slide about churn | The slide has a line chart. | Design a database schema for a library | 20 | n
+send the invoice to Meyer | Sent to meyer@mail.com | learn me some basic swedish phrases | 2 | n
+fix the typo in the footer | Fixed "Copyrihgt". | The kafka consumer in the orders service lags behind by 40k messages, find out why | 3 | n
+write a bedtime story about a fox | Once upon a time ... | convert 350 fahrenheit to celsius | 8 | n
+check the disk usage | /var is 91 % full | Please write a job advert for a nurse. | 55 | n
+deploy the api | api is live, version 1.9 | what should I cook tonight with leeks and potatoes | 6 | n
+把会议改到周五 | 已改到周五上午十点 | 帮我写一段自我介绍，面试用 | 1 | n
+生成一份测试数据 | 生成了100条 | 上海到杭州高铁要多久 | 3 | n
+修一下首页的样式 | 按钮居中了 | 我电脑充不进电了怎么办 | 5 | n
+给图片加水印 | 水印加在左上角 | 订单服务的消息积压了四万条，查查原因 | 2 | n
+算一下平均分 | 平均分是87.5 | 好了这个结束，下面帮我设计一个图书馆数据库 | 2 | n
+写个登录页面 | 页面写好了 | 今晚用土豆和韭葱能做什么菜 | 2 | n
 """
 
 

@@ -50,12 +50,12 @@ class TestAccuracy:
         assert one_task(cases) >= 0.95
 
     def test_in_other_manners_of_writing_tasks_are_still_told_apart(self) -> None:
-        assert accuracy(FRESH) >= 0.85
+        assert accuracy(FRESH) >= 0.84
         assert one_task(FRESH) >= 0.92
 
     def test_what_a_rule_is_sure_of_is_right(self) -> None:
         sure = [c for c in (*TUNED, *HELD_BACK, *FRESH) if of(c).confidence >= SURE]
-        assert len(sure) >= 90
+        assert len(sure) >= 120
         assert accuracy(sure) >= 0.97
 
 

@@ -17,6 +17,7 @@ from memos.errors import NotFound
 from memos.evolution import policies
 from memos.evolution.directives import directives_of, tell_directives
 from memos.evolution.directives_heard import Directive
+from memos.memory.episode import StepRole
 from memos.memory.ids import new_id
 from memos.memory.learned import Form, PolicyBody, State
 from memos.memory.model import EdgeType, Kind, Memory, Origin, Status
@@ -242,6 +243,27 @@ async def test_the_opposite_takes_its_place(store: SqliteCube, before: str, afte
     (back,) = await told(store, before)
     assert back == old and (await body(store, old)).state is State.ACTIVE
     assert (await body(store, new)).state is State.RETIRED
+
+
+async def test_where_it_is_told_gives_the_scope(store: SqliteCube) -> None:
+    episode = new_id()
+    record = Memory(
+        new_id(), Kind.TRACE, "x In this repo, always use pnpm. Never run browser twice.", owner="ana", role="user"
+    )
+
+    def run(tx: Any) -> tuple[str, ...]:
+        lived.open_episode(tx, episode, session="s", agent="a", owner="ana", environment="shop", at=T0)
+        call = Memory(new_id(), Kind.TOOL_CALL, "browser: open", origin=Origin.TOOL)
+        tx.put(call)
+        tx.put(record)
+        lived.add_step(tx, episode, call.id, StepRole.TOOL, 1, T0, tool="browser", ok=True)
+        heard = directives_of(record.text[2:])
+        return tell_directives(tx, heard, memory=record.id, owner="ana", episode=episode)
+
+    there, that = await store.write(run)
+    assert (await body(store, there)).scope == "environment:shop" and (await body(store, that)).scope == "tool:browser"
+    source = (await memory(store, there)).sources[0]
+    assert record.text[source.start : source.end] == "In this repo, always use pnpm"
 
 
 async def test_others_directives_and_other_scopes_stay(store: SqliteCube) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ from memos.evolution.reward import ALPHA, UNJUDGED
 from memos.evolving import evolving
 from memos.memory.episode import Episode, SignalSource
 from memos.memory.ids import new_id
-from memos.memory.learned import SkillBody
+from memos.memory.learned import Action, SkillBody
 from memos.memory.model import Kind, Memory
 from memos.models.llm.port import ChatRequest
 from memos.scheduler.kinds import EVOLVE
@@ -281,23 +282,31 @@ async def test_a_deleted_cube_and_one_of_its_name_are_left_alone(tmp_path: Path)
 
 async def test_a_trial_in_one_cube_counts_in_the_one_that_was_asked_and_where_that_copy_is_from(tmp_path: Path) -> None:
     async with system(tmp_path, background=False) as memos:
+        begun = await memos.start_turn("install psycopg2", session="s", recall=False)
         await memos.create_cube("origin")
         await memos.create_cube("team")
-        original = await skill(memos, "origin", SkillBody(name="restart"))
-        copy = await skill(memos, "team", SkillBody(name="restart", shared_from=f"origin/{original}"))
-        id = await worked(memos)
+        does = SkillBody(name="install", procedure=(Action("shell", "apt install {library}"),))
+        original = await skill(memos, "origin", does)
+        copy = await skill(memos, "team", replace(does, shared_from=f"origin/{original}"))
+        other = await skill(
+            memos, "team", SkillBody(name="brew", procedure=(Action("shell", "brew install {library}"),))
+        )
+        id = begun.episode
 
         def hand_out(tx: Any) -> None:
             lived.hand_out(tx, copy, id, tx.now, home="team")
+            lived.hand_out(tx, other, id, tx.now, home="team")
 
         async with memos._cube("default", None, "write") as (_, store):
             await store.write(hand_out)
+        await memos.report_step("shell", "apt install libpq-dev", ok=True, session="s")
         await memos.report_outcome(1.0, episode=id)
         await memos.end_session("s")
         await memos.evolve(now=True)
         await memos.evolve(now=True)  # once, however often
         assert await counted(memos, "team", copy) == (1, 0)
         assert await counted(memos, "origin", original) == (1, 0)
+        assert await counted(memos, "team", other) == (0, 0)  # nobody did what it says
         await memos.report_outcome(-1.0, episode=id)  # the user found out later
         await memos.report_outcome(-1.0, source="verifier", episode=id)
         await memos.evolve(now=True)

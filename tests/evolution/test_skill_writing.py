@@ -117,7 +117,7 @@ async def test_an_answer_that_cannot_be_used_leaves_the_rules_words(said: Any) -
 async def test_a_model_that_is_away_is_asked_later(said: Any) -> None:
     memos, model, _ = await said(ModelTimeout("late"), GOOD)
     assert (await written(memos)).body.author == "rules"
-    memos._parts().evolving._asked_again.clear()
+    memos._parts().evolving._asking._until.clear()
     assert (await written(memos)).name == "install-python-package"
     assert model.calls == 2
 

@@ -383,3 +383,32 @@ async def test_episodes_that_went_wrong_are_no_support(store: SqliteCube) -> Non
 
     await store.write(write)
     assert await all_skills(store) == []
+
+
+async def test_a_fix_has_a_skill_of_its_own_when_the_path_around_it_is_given_up(store: SqliteCube) -> None:
+    def write(tx: Any) -> tuple[str, str]:
+        path, fix = policy(tx, INSTALL), policy(tx, HEADERS)
+        for minute, (package, library) in enumerate((("lxml", "libxml2"), ("pillow", "libjpeg"), ("psycopg", "libpq"))):
+            installs(tx, path, package, minute, fix=fix, library=library)
+        skills.settle(tx, {path, fix})
+        change(tx, path, state=State.RETIRED)
+        skills.settle(tx, {path, fix})
+        skills.settle(tx, {path, fix})
+        return path, fix
+
+    path, fix = await store.write(write)
+    found = {SkillBody.of(m).policies: SkillBody.of(m).state for m in await all_skills(store)}
+    assert found == {(path, fix): State.RETIRED, (fix,): State.PROBATION}
+
+
+async def test_more_of_the_same_makes_no_new_version(store: SqliteCube) -> None:
+    path = await learned(store)
+    before = await the_skill(store)
+
+    def write(tx: Any) -> None:
+        for minute in range(10, 50):
+            installs(tx, path, f"package{minute}", minute)
+            skills.settle(tx, {path})
+
+    await store.write(write)
+    assert await the_skill(store) == before

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from memos.memory.acting import RecalledItem, Tier, Trigger
 from memos.memory.learned import Action, Form, Parameter, Policy, PolicyBody, Record, Skill, SkillBody, State
 from memos.memory.model import Kind, Memory
-from memos.recall.agent_block import HEADINGS, Candidate, distinct, make_block, mark
+from memos.recall.agent_block import HEADINGS, Candidate, distinct, make_block, mark, room_of
 from memos.recall.guidance import policy_candidate
 from memos.recall.pack import CLOSE, OPEN, defuse, tokens
 from memos.recall.skill_lines import skill_candidate
@@ -122,7 +122,7 @@ def test_nothing_stored_can_act_as_structure(said: str) -> None:
         policy_candidate(policy(2, said, form=Form.AVOID, prefer=said), how, "c"),
         policy_candidate(policy(3, said, form=Form.DIRECTIVE, prefer=said, scope=f"tool:{said}"), how, "c"),
         skill_candidate(skill(4, said), how, "c"),
-        skill_candidate(skill(5, said), how, "c", whole=True),
+        skill_candidate(skill(5, said), how, "c", whole=10**9),
     ]
     block = make_block(offered, ALL, 1_000_000)
     lines = block.text.splitlines()
@@ -253,3 +253,15 @@ def test_an_avoid_names_the_call_and_why() -> None:
     )
     text = policy_candidate(body, Applies(1.0, "input", {"f": "x"}), "c").item.text
     assert text.startswith("- Avoid `shell touch /srv/x`: shell fails with: read-only.")
+
+
+def test_a_skill_that_is_called_by_name_is_cut_where_it_must_be_and_says_so() -> None:
+    body = SkillBody(
+        name="long", state=State.ACTIVE, description="x", guide="\n".join(f"{n}. step" for n in range(200))
+    )
+    long = Skill(Memory(ID.format(1), Kind.SKILL, "x"), body, Record())
+    budget = 200
+    made = skill_candidate(long, Applies(1.0, "name"), "c", whole=room_of(Tier.SKILL, budget))
+    block = make_block([made], PLANS[Trigger.SKILL], budget)
+    assert tokens(block.text) <= budget
+    assert "\n  0. step\n" in block.text and block.items[0].text.endswith("ask again with more tokens.")

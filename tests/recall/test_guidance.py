@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from memos.memory.ids import new_id
 from memos.memory.learned import Action, Form, Parameter, PolicyBody, SkillBody, State
@@ -285,3 +287,19 @@ def test_the_best_come_first_and_the_rest_in_a_stable_order() -> None:
     now = Situation(goal="deploy a to production")
     order = [m.entry.body for m in matching(known, now, None)]
     assert order == [directive, PATH, candidate]
+
+
+@given(st.text(max_size=300), st.text(max_size=300), st.text(max_size=300), st.text(max_size=60))
+def test_no_text_of_a_situation_or_a_policy_makes_it_fail(goal: str, error: str, input: str, said: str) -> None:
+    wild = PolicyBody(
+        form=Form.FIX,
+        error=said,
+        goal=said,
+        errors=(error,),
+        tool="shell",
+        procedure=(Action("shell", said), Action("shell", "{a} {b}")),
+        parameters=(Parameter("a", examples=(said,)), Parameter("b")),
+    )
+    known = lore(wild, FIX, AVOID, PATH)
+    now = Situation(goal, "shell", input, error, earlier=(Action("shell", said),))
+    assert len(matching(known, now, words_of(goal))) <= 4

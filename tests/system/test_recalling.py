@@ -147,6 +147,7 @@ def test_a_skill_that_is_called_by_name_is_shown_whole(knowing: MemOS) -> None:
 def test_tiers_can_be_chosen(knowing: MemOS) -> None:
     assert tiers(knowing.recall("install psycopg2", tiers=["guidance"])) == [Tier.GUIDANCE]
     assert tiers(knowing.recall("registry harbour-7", trigger="repair", tiers=["fact"])) == [Tier.FACT]
+    assert tiers(knowing.recall("install psycopg2", trigger="skill", tiers=["guidance"])) == [Tier.GUIDANCE]
 
 
 def test_a_novel_task_gets_no_skill_and_no_policy(knowing: MemOS) -> None:
@@ -178,6 +179,30 @@ def test_the_same_question_and_memory_give_the_same_bytes(knowing: MemOS, home: 
     knowing.close()
     with MemOS(home, embedder="none", background=False) as again:
         assert again.recall(asked, session="s").context == first
+
+
+def test_a_skill_that_is_shown_whole_stands_for_the_policies_it_is_made_of(memos: MemOS) -> None:
+    [fix] = learn(memos, FIX)
+    skill = SkillBody(
+        name="native",
+        state=State.ACTIVE,
+        description="Install what needs a library",
+        procedure=FIX.procedure,
+        policies=(fix,),
+    )
+    [id] = learn(memos, skill)
+    assert [i.memory for i in memos.recall("install psycopg2").items] == [id]
+    assert [i.memory for i in memos.recall("install psycopg2", tiers=["guidance"]).items] == [fix]
+
+
+def test_a_skill_that_does_not_fit_whole_leaves_its_policies_where_they_are(memos: MemOS) -> None:
+    [fix] = learn(memos, FIX)
+    long = SkillBody(
+        name="native", state=State.ACTIVE, description="Install", policies=(fix,), pitfalls=("x" * 200,) * 4
+    )
+    learn(memos, long)
+    assert fix in [i.memory for i in memos.recall("install psycopg2", max_tokens=220).items]
+    assert fix not in [i.memory for i in memos.recall("install psycopg2", max_tokens=2_000).items]
 
 
 def test_retired_advice_is_never_shown(memos: MemOS) -> None:
@@ -263,6 +288,14 @@ def test_without_a_grant_another_cube_is_refused(shared: MemOS) -> None:
         shared.recall("install psycopg2", user="eve", also=["team"])
 
 
+def test_who_may_only_read_a_cube_tries_nothing_in_the_task_of_another(shared: MemOS) -> None:
+    turn = shared.start_turn("install psycopg2", session="s", user="ann", cube="team", recall=False)
+    fail(shared, 3, user="ann", cube="team", max_tokens=0)
+    recalled = shared.recall("install psycopg2", session="s", user="bea", cube="team")
+    assert "apt install" in recalled.context and all(i.hint is None for i in recalled.items)
+    assert trials(shared, user="ann", cube="team", episode=turn.episode) == []
+
+
 def test_what_somebody_else_wants_is_not_told(shared: MemOS) -> None:
     learn(shared, DIRECTIVE, user="ann", cube="team")
     assert "uv" in shared.recall("install psycopg2", user="ann", cube="team").context
@@ -305,10 +338,10 @@ def test_the_task_that_is_going_on_is_no_past_task(memos: MemOS) -> None:
 # -- hints -----------------------------------------------------------------------------------------------------------
 
 
-def fail(memos: MemOS, times: int, *, session: str = "s", error: str = MISSING) -> Any:
+def fail(memos: MemOS, times: int, **where: Any) -> Any:
     out = None
     for _ in range(times):
-        out = memos.report_step("shell", "pip install psycopg2", error=error, session=session)
+        out = memos.report_step("shell", "pip install psycopg2", error=MISSING, session="s", **where)
     return out
 
 

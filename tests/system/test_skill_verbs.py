@@ -494,3 +494,27 @@ async def test_a_policy_that_is_retired_by_hand_takes_its_skill_along_and_brings
     assert await memos.skills() == []
     await memos.set_state(path, "active")
     assert [s.name for s in await memos.skills()] == [NAME]
+
+
+async def test_an_outcome_that_was_told_before_a_crash_is_not_counted_again(team: AsyncMemOS) -> None:
+    await team.create_cube("bo", user="bo")
+    await team.share("ana", "bo", "read", user="ana")
+    await act(team, "bo", NAME, "ana", "pass")
+    await within(team, lambda tx: tx.db.execute("UPDATE trials SET carried='pending'"), "bo")
+    await team.evolve(now=True, user="bo")
+    found = await team.skill(NAME, user="ana")
+    assert (found.record.passes, found.record.handed) == (1, 1)
+    told = [e for e in (await team.learning_events(user="ana", limit=1_000)).items if e.what == "skill.trial"]
+    assert len(told) == 1
+
+
+async def test_late_feedback_changes_what_was_told(team: AsyncMemOS) -> None:
+    await team.create_cube("bo", user="bo")
+    await team.share("ana", "bo", "read", user="ana")
+    await act(team, "bo", NAME, "ana", "pass")
+    (episode_,) = (await team.episodes(user="bo")).items
+    await team.report_outcome(-1.0, "all of it is broken", episode=episode_.id, user="bo")
+    await team.report_outcome(-1.0, source="verifier", episode=episode_.id, user="bo")
+    await team.evolve(now=True, user="bo")
+    record = (await team.skill(NAME, user="ana")).record
+    assert record.passes == 0 and record.handed == 1

@@ -15,9 +15,17 @@ from memos.memory.learned import Policy, Skill, State, WorldStatement
 if TYPE_CHECKING:
     from memos.memory.acting import WorldAnswer
     from memos.memory.learned import Action, Record
+    from memos.memory.model import Memory
 
 _SHORT = 100  # characters of a text in a table
 _STYLE = {State.ACTIVE: "green", State.RETIRED: "red", State.PROBATION: "yellow"}
+
+
+def summary(m: Memory, limit: int) -> str:
+    """Something learned, or a step, in one line: a skill by what it is called and does, all else by its text."""
+    if m.kind.value == "skill":
+        return safe(f"{m.title}: {m.body.get('description') or ''}", limit)
+    return safe(m.text, limit)
 
 
 def policies(found: Sequence[Policy]) -> RenderableType:

@@ -10,6 +10,7 @@ from rich.text import Text
 
 from memos.cli.lookup import short_id
 from memos.cli.render import many, pairs, safe, table, when
+from memos.cli.render_learned import summary
 
 if TYPE_CHECKING:
     from memos.memory.acting import Evolved, LearningReport
@@ -135,11 +136,8 @@ def number(value: float | None) -> str:
 
 
 def _line(m: Memory) -> Text:
-    return (
-        Text(f"  {short_id(m.id)}  ")
-        .append(f"{m.kind.value.replace('_', ' ')}: ", style="dim")
-        .append(safe(m.text, 160))
-    )
+    kind = f"{m.kind.value.replace('_', ' ')}: "
+    return Text(f"  {short_id(m.id)}  ").append(kind, style="dim").append(summary(m, 110))
 
 
 def _change(now: float | None, before: float | None, show: Callable[[float], str]) -> str | None:

@@ -10,6 +10,7 @@ from rich.tree import Tree
 
 from memos.cli.lookup import short_id
 from memos.cli.render import many, safe
+from memos.cli.render_learned import summary
 
 if TYPE_CHECKING:
     from memos.memory.acting import Lineage
@@ -60,4 +61,4 @@ def _tree(root: Memory, nodes: dict[str, Memory], links: dict[str, list[str]], a
 def _label(m: Memory) -> Text:
     state = m.body.get("state") if m.kind.value in ("policy", "skill", "world_model") else None
     marks = " ".join(filter(None, (m.kind.value.replace("_", " "), str(state) if state else "", short_id(m.id))))
-    return Text(safe(m.text, _SHORT)).append(f"  {marks}", style="dim")
+    return Text(summary(m, _SHORT)).append(f"  {marks}", style="dim")

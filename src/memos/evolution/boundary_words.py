@@ -19,7 +19,7 @@ LEAD: Final = (
 )
 """What may stand before the words that count."""
 
-_TASK_EN = r"(?:task|topic|question|request|thing|job|issue|subject|problem|project|ticket|one)"
+_TASK_EN = r"(?:task|topic|question|request|thing|job|issue|subject|problem|project|ticket)"
 _TASK_ZH = r"(?:话题|任务|问题|事情?|需求|工作|题目?|项目|功能)"
 NEW_TOPIC: Final = words(
     LEAD
@@ -37,6 +37,7 @@ NEW_TOPIC: Final = words(
         rf"|second) ){{1,2}}{_TASK_EN}\b",
     LEAD + r"(?:let's )?(?:leave|put|park|shelve) (?:that|this|it|all that) (?:aside|for (?:now|later)|on hold)\b"
         r"|" + LEAD + r"(?:这|那)个?(?:先|就先)?(?:放着|放一放|放一边|不管|搁着)",
+    LEAD + r"(?:这|那)(?:个|件事|边)?(?:就)?(?:结束|完成|先到这里?|到此为止)了?[，,。\s]",
     LEAD + r"(?:separately|off[- ]topic|by the way, unrelated)\b",
     LEAD + rf"(?:我们?)?(?:现在)?(?:来)?(?:换个?|换一个?|再来个?新的?|做?下一个?|另一?个|还有一?个?|新的?一?个?"
         rf"|问?你?另外一?个?){_TASK_ZH}(?!的(?:原因|关键))",
@@ -53,7 +54,7 @@ POINTS: Final = words(
     r"(?:it|that|this|they|those|these|the others?)\b",
     r"^[\W_]*(?:and |but )?(?:did|have|could|can|would) you (?:also|already|just|test|check|try|run|commit|save|push)\b",
     r"^[\W_]*(?:and )?(?:the|which) (?:first|second|third|last|other|same|latter|former)\b",
-    r"^[\W_]*(?:how (?:much|many)|what(?:'s| is| was) the (?:problem|cause|reason|url|link|name|password|size|error"
+    LEAD + r"(?:how (?:much|many)|what(?:'s| is| was) the (?:problem|cause|reason|url|link|name|password|size|error"
     r"|result|output|difference|path|command|version|port))\b",
     r"^[\W_]*(?:那|这|它|其|哪|啥|为什么|为啥|怎么会|怎么回事|什么意思|是不是|能不能再|如果|要是"
     r"|第[一二三四五六七八九十\d]|前者|后者|上面|刚才|刚刚|他|她|呢)",
@@ -89,6 +90,7 @@ _MADE = (
     r"|endpoint|config|image|container|module|number|numbers|entry|value)"
 )
 LEANS: Final = words(
+    r"\b(?:one|two|three|four|five|some|few|any|\d+) more\b",
     r"\b(?:it|its|them|that one|this one|these|those|instead|as well|too|earlier|above)\b",
     r"\bthe (?:same|above|previous|former|latter|result|results|output|others?)\b",
     rf"\b(?:that|this) {_MADE}\b|\b(?:as|like) before\b",
@@ -101,9 +103,10 @@ LEANS: Final = words(
 
 SHOWS: Final = words(
     r"^[\W_]*(?:please |can you |could you )?(?:show|print|display|list|paste|give)(?: me)? (?:the|your|all|its)\b",
+    r"^[^，。]{0,6}(?:能|可以|会|要)[^，。]{1,3}吗[?？]?$",
     r"^[\W_]*(?:请)?(?:给我看|看看|看一下|显示|列出|打印|贴)",
 )
-"""Asking to be shown something that must be there already."""
+"""Asking for something that must be there already, or whether what is there can be so and so."""
 
 _VERBS = (
     r"(?:write|create|make|build|find|search|look up|look for|explain|plan|book|order|buy|calculate|compute|convert"
@@ -130,8 +133,10 @@ REQUEST: Final = words(
         r"|配置|部署|修复|调试|重构|实现|添加|删除|更新"
     r"|运行|启动|停止|重启|检查|测试|比较|分析|列|生成|准备|整理|提醒|发|打开|读|编译|清理|下载|上传|移动|复制|推荐"
     r"|建议|介绍|描述|证明|解|排|教|我(?:想|要|需要)|能不能|可不可以|怎么|如何|什么)",
-    r"[?？]\s*$|[吗么]\s*$|(?:怎么(?:做|办|写|弄|用|走)|是谁|是什么|多少|什么时候|在哪里?|哪一?年)[呀啊呢]?\s*$",
+    r"[?？]\s*$|[吗么]\s*$|(?:怎么(?:做|办|写|弄|用|走)|是谁|是什么|多少|什么时候|在哪里?|哪一?年|多久|多远|(?:做|吃"
+    r"|买|选|用)什么.{0,3})[呀啊呢]?\s*$",
     LEAD + r"(?:who|what|when|where)(?:'s|s)? (?:\w+ ){2,}",
+    r"\b(?:what|how|where|which)(?: \w+)? (?:can|should|could|do|would) (?:i|we|you|one)\b|\bany ideas?\b",
 )  # fmt: skip
 
 WORKFLOW: Final = words(

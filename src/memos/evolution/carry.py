@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from memos.evolution import policies, skills
+from memos.evolution import policies, skills, trials
+from memos.evolution.case import Case
+from memos.memory.episode import Step
 from memos.memory.model import Kind, Memory
 from memos.storage.sqlite import lived
 from memos.storage.sqlite.lived import Uncarried
@@ -20,19 +23,26 @@ class Copied:
     owner: str
 
 
-def carried_home(tx: Any, trial: Uncarried, cube: str) -> Copied | None:
+def carried_home(
+    tx: Any, trial: Uncarried, cube: str, case: Case | None = None, steps: Sequence[Step] = ()
+) -> Copied | None:
     """Count a trial that was made in the cube `cube` for the memory it is a trial of, which is of this one. Answers where that is
-    from, if it is a copy in its turn.
+    from, if it is a copy in its turn. `case`, `steps`: the episode, and what was done in it afterwards: whether something was
+    followed can be told only where it is known what it says.
     """
     memory = tx.get(trial.source)
     if memory is None or memory.kind not in (Kind.POLICY, Kind.SKILL):
         return None
     lived.hand_out(tx, memory.id, trial.episode, trial.handed_at, cube=cube)
     told = (trial.outcome, trial.reward, trial.followed)
+    if case is not None and trial.followed is None:
+        followed, outcome = trials.judged(memory, steps, case)
+        told = (outcome, trial.reward, followed)
     if lived.resolve_trial(tx, memory.id, trial.episode, *told, tx.now, cube=cube):
-        numbers = {"outcome": trial.outcome, "reward": trial.reward, "elsewhere": True}
+        numbers = {"outcome": told[0], "reward": trial.reward, "elsewhere": True}
         lived.tell(tx, f"{memory.kind.value}.trial", memory=memory.id, numbers=numbers)
-        (policies if memory.kind is Kind.POLICY else skills).settle(tx, {memory.id})
+        policies.settle(tx, {memory.id})
+        skills.settle(tx, {memory.id})  # of a policy, the skill that it leads
     return _copied(memory)
 
 

@@ -81,12 +81,15 @@ def _can(told: Told, heads: Heads) -> bool:
 
 
 def _candidates(lessons: Sequence[Told]) -> list[Heads]:
-    own = dict.fromkeys(heads_of(t) for t in lessons)
-    found = dict(own)
-    for i, a in enumerate(lessons):
-        for b in lessons[i + 1 :]:
-            both = _common(heads_of(a), heads_of(b))
-            if both and both not in found and _only_noise(a, both) and _only_noise(b, both):
+    alike: dict[Heads, list[Told]] = {}
+    for told in lessons:
+        alike.setdefault(heads_of(told), []).append(told)
+    found = dict.fromkeys(alike)
+    own = list(alike)
+    for i, a in enumerate(own):
+        for b in own[i + 1 :]:
+            both = _common(a, b)
+            if both and both not in found and all(any(_only_noise(t, both) for t in alike[of]) for of in (a, b)):
                 found[both] = None
     return list(found)
 

@@ -42,7 +42,7 @@ EVERY = re.compile(
 )
 CONDITION = re.compile(
     r"(?P<cond>(?:when|if|unless|before|after|once|until|while|in case|where|for|in|on|with|inside|during|"
-    r"as an?) [^,;:?]{2,120}),\s*",
+    r"as an?) (?:[^,;:?]{2,120}(?=,)|[^,;:?]{2,60}?(?= (?:always|never)\b)))[,\s]\s*",
     _I,
 )
 INSTEAD_FIRST = re.compile(r"(?:instead of|rather than|in place of) (?P<old>[^,;:]{2,80}),\s*", _I)
@@ -52,7 +52,7 @@ POLITE = re.compile(
     r"i(?:'d|’d| would) rather you|i(?:'d|’d| would) (?:prefer|appreciate) (?:it )?if you|"
     r"(?:you|we) (?:(?:really |simply |just )?(?:should|must|have to|need to|ought to|shall|are to|are supposed to)|had better|"
     r"'d better)|"
-    r"let'?s|make (?:absolutely )?sure (?:that )?(?:you |to )?|be sure to|remember to|remember:?|keep in mind:?|do(?= always|"
+    r"make (?:absolutely )?sure (?:that )?(?:you |to )?|be sure to|remember to|remember:?|keep in mind:?|do(?= always|"
     r" remember)|"
     r"try (?:always )?to|please|pls|kindly|just|simply|it(?:'s| is| would be) (?:best|better|good|important) (?:to|if you)|"
     r"your job is to|i told you to|i(?:'ve| have) told you to|i said to|i said)\b[\s,:]*",
@@ -62,7 +62,8 @@ POLITE_NOT = re.compile(
     r"(?:i (?:do not|don'?t|don’t|never) (?:ever )?want you to(?: ever)?|i(?:'d|’d| would) rather you (?:did not|didn'?t|"
     r"don'?t)|"
     r"(?:you|we) (?:(?:must|should|shall|may|can) not|cannot|can'?t|mustn'?t|shouldn'?t|are not (?:allowed|permitted) to|"
-    r"aren'?t allowed to|are never (?:allowed )?to|may never|can never)|i told you (?:not|never) to|i(?:'ve|"
+    r"aren'?t allowed to|are never (?:allowed )?to|may never|can never)|(?:you|we)['’]re not (?:allowed|permitted) to|"
+    r"i told you (?:not|never) to|i(?:'ve|"
     r" have) told you (?:not|never) to|"
     r"i said (?:not|never) to|it(?:'s| is) (?:forbidden|not allowed|never ok(?:ay)?) to)\b[\s,]*(?P<ever>(?:ever|"
     r"again)\b[\s,]*)?",
@@ -74,7 +75,7 @@ ALLOWED = re.compile(
     _I,
 )
 NEVER = re.compile(
-    r"(?:never(?: ever| again)?|do(?:n['’]?t| not) (?:you )?ever(?: again)?|under no circumstances(?: should you| must you)?|"
+    r"(?:never(?:,? ever| again)?|do(?:n['’]?t| not) (?:you )?ever(?: again)?|under no circumstances(?: should you| must you)?|"
     r"at no (?:time|point)(?: should you)?|in no case)\b[\s,]*",
     _I,
 )
@@ -102,6 +103,8 @@ AGAIN_TAIL = re.compile(
 )
 WITHOUT = re.compile(
     r"\bwithout (?:first |my |explicitly |explicit |prior |running |having )*(?:asking|permission|approval|consent|\w+ing)\b|"
+    r"\bwithout (?:an? |the |my )?(?:review|backup|confirmation|"
+    r"tests?)\b|"
     r"\b(?:unless|until) (?:i|the user|you(?:'ve| have)?) ",
     _I,
 )
@@ -216,7 +219,8 @@ REPORTED = re.compile(
 REPORTED_LAST = re.compile(
     rf"[,–—-]\s*(?:as )?(?:my \w+|the \w+|he|she|they|[A-Z]\w+|people|everyone) (?:always |often |once |"
     rf"used to )?{_SAYING}\b[^,]*$|"
-    r"\b(?:according to|quote unquote|is what (?:the|my|our|he|she|they)\b|is (?:a|the|their|his|her|my) (?:motto|slogan|"
+    r"\b(?:according to|quote unquote|is what (?:the|my|our|he|she|they)\b|, ?(?:says|said|reads|states|goes) (?:the|my|our|a|"
+    r"an)\b|is (?:a|the|their|his|her|my) (?:motto|slogan|"
     r"saying|rule))",
     _I,
 )
@@ -241,7 +245,8 @@ VALUE = re.compile(
     r"address|name|"
     r"account|user|table|figure|title) ?\S*$|[\d$€£#:./_-]+\S*$|[~/]\S*$|\S+@\S+$|(?:the|this|that|these|those|my|your|his|her|"
     r"their|it|its|one|another)\b(?!.*\b(?:tool|command|"
-    r"api|cli|library|client|approach|style|standard|format|mode)\b)|(?:mon|tues|wednes|thurs|fri|satur|sun)day|(?:red|blue|"
+    r"api|cli|library|client|approach|style|standard|format|mode)\b)|(?:mon|tues|wednes|thurs|fri|satur|sun)day|[红绿蓝黑白黄紫灰橙]色|"
+    r"(?:red|blue|"
     r"green|black|white|yellow|orange|"
     r"pink|purple|grey|gray|sugar|salt|butter|oil|milk|chicken|beef|tofu|honey|\w+ flour|tea|coffee)\b)",
     _I,
@@ -310,7 +315,8 @@ ZH_VERB = re.compile(
     r"关闭|开启|禁用|升级|降级|通知|告诉|报告|汇报|总结|道歉|重复|省略|写入|泄露|分享|公开|处理|走|调|拉取|订|买|付款|购买|叫|称呼)"
 )
 ZH_ONE_OFF = re.compile(
-    r"(?:这一?次|本次|这回|此次|这趟|今天|今晚|明天|后天|昨天|现在先|暂时|目前|眼下|先这样|这个(?:任务|问题|文件|函数|测试|例子|请求|页面|段落|邮件|会议|步骤|分支|脚本|报告|订单)|"
+    r"(?:这一?次|本次|这回|此次|这趟|今天|今晚|明天|后天|昨天|现在先|暂时|目前|眼下|先这样|这个(?:程序|代码|类|模块|接口|按钮|表格|任务|问题|文件|函数|测试|例子|请求|页面|段落|邮件|会议|步骤|分支|脚本|"
+    r"报告|订单)|"
     r"这里|这儿|这封|这份|这篇|这段|这张|这条|本题|这道|一下子|下周|本周|这周|直到|临时|仅此一次|就一次|只这一次)"
 )
 ZH_FROM_TODAY = re.compile(r"从今天(?:起|开始|以后)")

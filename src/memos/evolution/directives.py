@@ -19,7 +19,7 @@ from memos.evolution.directives_heard import Directive, heard, said_instead
 from memos.memory.ids import new_id
 from memos.memory.learned import Form, PolicyBody, State
 from memos.memory.model import Edge, EdgeType, Kind, Memory, Origin, Source, Status
-from memos.storage.sqlite import lived
+from memos.storage.sqlite import lived, lived_world
 from memos.text.analysis import analyze, is_stop
 from memos.text.spans import sentences
 
@@ -76,7 +76,7 @@ def tell_directives(
     if record.origin is not Origin.USER or record.role not in (None, "user"):
         return ()
     told: list[str] = []
-    for directive in directives:
+    for directive in _placed(tx, directives, episode):
         known = [(m, PolicyBody.of(m)) for m in lived.directives_of_owner(tx.db, owner)]
         key = _key(owner, directive)
         same = next((m for m, body in known if m.id == tx.find_key(key) or _same(directive, body)), None)
@@ -90,6 +90,18 @@ def tell_directives(
                 _replaced(tx, old, body, policy.id, episode)
         told.append(policy.id)
     return tuple(dict.fromkeys(told))
+
+
+def _placed(tx: Any, directives: Collection[Directive], episode: str | None) -> list[Directive]:
+    """Directives with the scope that they have by where they were told: the tools, agent and environment of their episode."""
+    found = lived.episode(tx.db, episode) if directives and episode is not None else None
+    if found is None:
+        return [*directives]
+    tools = lived_world.tools_used(tx.db)
+    return [
+        d if d.scope != "all" else replace(d, scope=_scope(d, d.text, tools, found.environment, found.agent))
+        for d in directives
+    ]
 
 
 def _told_first(tx: Any, directive: Directive, record: Memory, owner: str, key: bytes) -> Memory:
@@ -161,14 +173,18 @@ def _replaced(tx: Any, old: Memory, body: PolicyBody, new: str, episode: str | N
 
 
 def _source(directive: Directive, record: Memory) -> Source:
+    start, end = directive.start, directive.end
+    if " ".join(record.text[start:end].split()) != directive.text:  # read in a part of what was stored
+        start = record.text.find(directive.text)
+        end = start + len(directive.text)
     return Source(
         memory_id=record.id,
         message_id=record.message_id,
         role=record.role or "user",
         speaker=record.speaker,
         time=record.happened_at,
-        start=directive.start,
-        end=directive.end,
+        start=start if start >= 0 else None,
+        end=end if start >= 0 else None,
     )
 
 

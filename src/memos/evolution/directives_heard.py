@@ -212,7 +212,8 @@ class _Order:
         if not lasting and any(w.VALUE.match(_object(pair[one])) for one in ("new", "old")):
             return []
         new, old = self._part(pair, "new"), self._part(pair, "old")
-        return [replace(self._made(start, 0.7), prefer=new, avoid=_with_verb(new, old))]
+        strength = 0.6 if verb in _PREFERRING else 0.7
+        return [replace(self._made(start, strength), prefer=new, avoid=_with_verb(new, old))]
 
     def _stop(self, start: int, verb: str) -> tuple[list[Directive], str | None]:
         """ "Stop adding emojis", "no more emojis", "avoid regular expressions from now on"."""

@@ -11,13 +11,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from memos.evolution.common import heads_of
-from memos.evolution.lessons import Told
+from memos.evolution.lessons import Told, kind_of
 from memos.memory.episode import Step
 from memos.memory.learned import Action, Form, Parameter, PolicyBody
-from memos.text.signature import action_head
 from memos.text.template import Template, escape, fill, generalise, match, match_any, names, wide
 from memos.text.wordings import abstracted, wordings
 
+ALIKE = 2  # lessons that another is held against
 MEMBERS = 12  # lessons that the words of a policy are made of
 TELLING = 2  # of them that are always the first
 PLACES = 8  # environments that a policy names
@@ -39,7 +39,7 @@ def induce(form: Form, lessons: Sequence[Told]) -> list[Induced]:
     groups: list[list[Told]] = []
     for one in lessons:
         for group in groups:
-            if _core(form, [*group[:MEMBERS], one]) is not None:
+            if _core(form, [*group[:ALIKE], one]) is not None:
                 group.append(one)
                 break
         else:
@@ -70,8 +70,8 @@ def _one_of_each_episode(lessons: Sequence[Told]) -> list[Told]:
 
 
 def telling(form: Form, lessons: Sequence[Told]) -> tuple[Told, ...]:
-    """Those of a policy's lessons that its words are taken from: of the first episodes, and of later ones what says something new.
-    The same lessons, in their order, always give the same.
+    """Those of a policy's lessons that its words are taken from: of the first episodes, and of later ones what says something
+    new. The same lessons, in their order, always give the same.
     """
     first: dict[str, Told] = {}
     for one in lessons:
@@ -145,6 +145,12 @@ def fits(body: PolicyBody, told: Told) -> dict[str, str] | None:
             if given is None:
                 return None
             values = given
+        else:
+            tool, _, pattern = body.avoid.partition(": ")
+            given = match(pattern, told.input, wide=broad) if tool == told.tool else None
+            if given is None:
+                return None
+            values = given
         if not procedure and told.actions:
             return None
     found = _follow(procedure, told.actions, values, broad)
@@ -195,7 +201,7 @@ def _shape(form: Form, told: Told) -> tuple[object, ...]:
     tools = tuple(s.use.tool for s in told.actions if s.use)
     if form is Form.PATH:
         return tools
-    kind = action_head(told.tool, told.input)
+    kind = kind_of(told.tool, told.input)
     return (kind,) if form is Form.AVOID else (kind, is_instead(told), *tools)
 
 

@@ -10,24 +10,30 @@ import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from memos.evolution.case import Case
 from memos.evolution.reward import ended
 from memos.memory.episode import Episode, Step, StepRole
 from memos.memory.learned import Action, Form
 from memos.storage.sqlite.lived import Lesson
-from memos.text.signature import action_head, context_key, signature_key, telling_line
+from memos.text.applies import alike, words_of
+from memos.text.signature import action_head, context_key, error_signature, signature_key, telling_line
 from memos.text.template import LONGEST
 
 OPEN = "open"  # the form of a lesson that is none: an error that stayed; what fixes of its kind are compared with
 MOST_LESSONS = 40  # of an episode
 MOST_ACTIONS = 8  # of a lesson
+SHORT = 400  # characters of an input whose kind is remembered
 AVOIDED = 0.8  # what it is worth not to do again what failed to the end
 
 _EXPLORERS = """
 ls dir cat head tail less more grep rg find locate which type whereis whoami who id uname uptime df du free top ps env
 printenv history pwd echo date hostname stat file man help tree wc lsof lsblk ip ifconfig netstat ss
 """
+SAME_ERROR = 0.4  # likeness of two errors from which they may be one in other words
+
+_MASKED = re.compile(r"<\w+>(?:\.\w+)?")
 _EXPLORING = frozenset(_EXPLORERS.split())
 _CHECKING = re.compile(
     r"(?:^|[\s_./-])(?:show|status|check|checks|verify|validate|test|tests|pytest|health|healthz|healthcheck|describe|inspect|ping|curl|"
@@ -57,6 +63,13 @@ class Told:
     def known(self) -> tuple[str, ...]:
         """The texts in which a parameter's value can stand before anything is done."""
         return (self.goal, self.error, self.input)
+
+    @property
+    def evidence(self) -> tuple[Step, ...]:
+        """The steps that its words are from, and the one that shows that it worked."""
+        named = {n for name in ("goal", "failed", "resolved", "check") for n in self.lesson.steps.get(name, ())}
+        named |= {s.number for s in self.actions}
+        return tuple(s for s in self.steps if s.number in named)
 
     @property
     def about(self) -> str:
@@ -114,9 +127,27 @@ def said(step: Step) -> str:
     return "" if use is None else (use.error or use.output)
 
 
+def alike_errors(one: str, other: str) -> bool:
+    """Whether two errors may be one in other words: what they say, without what they name, is alike."""
+    return alike(*(words_of(_MASKED.sub(" ", error_signature(text))) for text in (one, other))) >= SAME_ERROR
+
+
 def head(step: Step) -> str:
     """What kind of call a step is."""
-    return "" if step.use is None else action_head(step.use.tool, step.use.input)
+    use = step.use
+    if use is None:
+        return ""
+    return kind_of(use.tool, use.input)
+
+
+def kind_of(tool: str, input: str) -> str:
+    """What kind of call it is: the tool, and what command it runs, whatever else it is given."""
+    return _head(tool, input) if len(input) <= SHORT else action_head(tool, input, keys=False)
+
+
+@lru_cache(4_096)
+def _head(tool: str, input: str) -> str:
+    return action_head(tool, input, keys=False)
 
 
 def is_exploring(step: Step) -> bool:
@@ -170,26 +201,32 @@ def _resolution(
     """What was done about a failure, and the call that shows that it helped; None where nothing does."""
     if again is not None:
         repeated = _same_call(after[again], failed)
-        done = tuple(s for s in after[: again + (not repeated)] if ended(s) and not _same_call(s, failed))
+        done = tuple(s for s in after[: again + (not repeated)] if _did(s) and not _same_call(s, failed))
         if len(done) > MOST_ACTIONS or not (repeated or ended(after[again])):
             return (), None
         return _without_repeats(done), after[again]
     kind = head(failed)
     other = next((i for i, s in enumerate(after) if ended(s) and head(s) == kind and _share(s, failed)), None)
     if other is not None and not is_checking(failed):
-        done = tuple(s for s in after[: other + 1] if ended(s))
+        done = tuple(s for s in after[: other + 1] if _did(s))
         return (_without_repeats(done), after[other]) if len(done) <= MOST_ACTIONS else ((), None)
     worked = tuple(s for s in after if ended(s) and not is_exploring(s))
     first = next((s for s in case.steps if _is_call(s) and not is_exploring(s)), None)
     if (
         first is failed
         and worked
+        and _share(worked[-1], failed)
         and (case.reward.value or 0.0) > 0
         and ended(after[-1])
         and len(worked) <= MOST_ACTIONS
     ):
         return _without_repeats(worked), worked[-1]
     return (), None
+
+
+def _did(step: Step) -> bool:
+    """Whether a call worked and may have changed something: looking around changes nothing."""
+    return bool(ended(step)) and not is_exploring(step)
 
 
 _NAME = re.compile(r"[^\W_]{3,}")

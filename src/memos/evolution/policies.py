@@ -25,8 +25,9 @@ from memos.evolution.induce import (
     procedure_key,
     telling,
 )
-from memos.evolution.lessons import OPEN, Told, head, lessons_of, told
+from memos.evolution.lessons import OPEN, Told, alike_errors, head, kind_of, lessons_of, said, told
 from memos.evolution.policy_text import policy_text, policy_title
+from memos.evolution.refining import DRAWN, drawn
 from memos.evolution.reward import ended
 from memos.memory.episode import Episode, Step
 from memos.memory.ids import id_to_bytes, new_id
@@ -34,12 +35,9 @@ from memos.memory.learned import Action, Form, PolicyBody, State
 from memos.memory.model import TRUST_OF, Edge, EdgeType, Kind, Memory, Origin, Status
 from memos.storage.sqlite import lived
 from memos.storage.sqlite.lived import Lesson
-from memos.text.signature import action_head
 
 LOOK_BACK = 32  # lessons of a bucket that are held against a new one
-EVIDENCE = 48  # edges of a policy to steps
 _WAYS = 4  # policies that are remembered for one sequence of calls
-_WORDS_OF_MODEL = ("title", "trigger", "verification", "boundary", "prefer", "author")
 
 
 def learn(tx: Any, case: Case) -> set[str]:
@@ -55,7 +53,9 @@ def learn(tx: Any, case: Case) -> set[str]:
         lived.put_lessons(tx, id, [replace(it, memory=was.memory) for it, was in zip(now, before, strict=True)])
     else:
         lived.put_lessons(tx, id, [])
-        for gone in sorted(former):  # first as if it had taught nothing, so that the order of learning makes no difference
+        for gone in sorted(
+            former
+        ):  # first as if it had taught nothing, so that the order of learning makes no difference
             _without_evidence(tx, gone)
         lived.put_lessons(tx, id, now)
     steps = {s.number: s for s in case.steps}
@@ -178,7 +178,7 @@ def _widened(tx: Any, memory: Memory, one: Told) -> bool:
 def _induced(tx: Any, one: Told, episode: Episode) -> set[str]:
     """New policies out of a lesson and those of its bucket that belong to none."""
     form = Form(one.lesson.form)
-    pool = _read(tx, lived.lessons_free(tx.db, one.lesson.bucket, form.value, LOOK_BACK))
+    pool = _pool(tx, one, form)
     out: set[str] = set()
     for group in _groups(form, pool, _failed(tx, form, one.lesson.bucket)):
         for found in induce(form, group):
@@ -188,6 +188,23 @@ def _induced(tx: Any, one: Told, episode: Episode) -> set[str]:
             lived.attach(tx, [t.lesson.number for t in group if fits(found.body, t) is not None], id)
             out |= {id, *_absorbed(tx, id, one, found.body)}
     return out
+
+
+def _pool(tx: Any, one: Told, form: Form) -> list[Told]:
+    """The lessons of no policy that may teach the same: of the bucket, and, of what resolves an error, those in which the same
+    kind of call failed with an error put in other words.
+    """
+    lessons = lived.lessons_free(tx.db, one.lesson.bucket, form.value, LOOK_BACK)
+    if form is Form.FIX:
+        elsewhere = lived.lessons_elsewhere(tx.db, one.lesson.bucket, form.value, 2 * LOOK_BACK)
+        failed = lived.steps_by_number(tx.db, {n for it in elsewhere for n in it.steps.get("failed", ())})
+        kind = kind_of(one.tool, one.input)
+        for it in elsewhere:
+            step = failed.get(it.steps.get("failed", (0,))[0])
+            if step is not None and head(step) == kind and alike_errors(said(step), one.error):
+                lessons.append(it)
+        lessons.sort(key=lambda it: it.number)
+    return _read(tx, lessons)
 
 
 def _absorbed(tx: Any, id: str, one: Told, body: PolicyBody) -> set[str]:
@@ -255,7 +272,7 @@ def _note_what_works(tx: Any, case: Case) -> None:
 
 
 def _never_works(tx: Any, one: Told) -> bool:
-    return tx.find_key(_works_key(one.tool, action_head(one.tool, one.input))) is None
+    return tx.find_key(_works_key(one.tool, kind_of(one.tool, one.input))) is None
 
 
 def _works_key(tool: str, kind: str) -> bytes:
@@ -288,7 +305,7 @@ def _kept(tx: Any, found: Induced, episode: Episode) -> str:
         origin=Origin.AGENT,
         trust=TRUST_OF[Origin.AGENT],
         owner=episode.owner or None,
-        body=found.body.to_body(),
+        body={**found.body.to_body(), DRAWN: drawn(found.body)},
     )
     tx.put(made, "induce", key=key)
     _linked(tx, made.id, found.members)
@@ -348,7 +365,9 @@ def _written(tx: Any, memory: Memory, body: PolicyBody, members: Sequence[Told],
     old = PolicyBody.of(memory)
     body = replace(body, state=old.state, why=old.why, strength=old.strength, scope=old.scope)
     if old.author != "rules" and _bare(old.procedure) == _bare(body.procedure):
-        body = replace(body, **{name: getattr(old, name) for name in _WORDS_OF_MODEL if name != "title"})
+        about = {p.name: p.description for p in old.parameters}
+        described = tuple(replace(p, description=about.get(p.name, "")) for p in body.parameters)
+        body = replace(body, parameters=described, trigger=old.trigger, boundary=old.boundary, author=old.author)
     _linked(tx, memory.id, members)
     key = procedure_key(memory.owner or "", body)
     if tx.find_key(key) is None:
@@ -356,15 +375,15 @@ def _written(tx: Any, memory: Memory, body: PolicyBody, members: Sequence[Told],
     if body.to_body() == old.to_body():
         return
     title = memory.title if body.author != "rules" else policy_title(body)
-    tx.put(replace(memory, text=policy_text(body), title=title, body={**memory.body, **body.to_body()}), "generalise")
+    stored = {**memory.body, **body.to_body(), DRAWN: drawn(body)}
+    tx.put(replace(memory, text=policy_text(body), title=title, body=stored), "generalise")
     if _bare(old.procedure) != _bare(body.procedure):
         lived.tell(tx, what, memory=memory.id, numbers={"parameters": len(body.parameters)})
 
 
 def _linked(tx: Any, id: str, members: Sequence[Told]) -> None:
     """Edges to the steps that a policy's words are from, and to no other."""
-    wanted = dict.fromkeys(s.id for t in members for s in t.steps)
-    wanted = dict.fromkeys([*wanted][:EVIDENCE]) if len(wanted) > EVIDENCE else wanted
+    wanted = dict.fromkeys(s.id for t in members for s in t.evidence)
     there = {e.dst for e in tx.edges(id, "out", (EdgeType.DERIVED_FROM,))}
     for gone in sorted(there - set(wanted)):
         tx.unlink(id, gone, EdgeType.DERIVED_FROM)

@@ -7,8 +7,6 @@ from pydantic import BaseModel, Field
 from memos.evolution.skill_answer import Meaning
 
 
-
-
 class PolicyWording(BaseModel):
     """A title, when the policy applies, what to beware of, and what its parameters are."""
 

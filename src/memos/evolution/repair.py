@@ -7,6 +7,7 @@ of its session, and validated by what happens then. What it says is read from me
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -25,6 +26,7 @@ from memos.storage.sqlite import lived
 from memos.text.applies import Applies, Situation, applies, filled, filled_actions
 from memos.text.calls import call, procedure
 from memos.text.signature import context_key
+from memos.text.template import may_match
 
 FAILURES = 3  # in a row, of one tool in one context, before there is a hint
 WINDOW = 5  # steps of the tool in the context that are looked at
@@ -33,10 +35,11 @@ _CALLS = 12  # of the task, from which values of parameters are taken
 _LIKE = 3  # earlier failures of the same kind that are looked at
 _GOAL_WEIGHT = 0.5  # a path, known by its goal, stands behind a fix that knows the error
 _POLICIES = (
-    "SELECT id FROM memories WHERE kind='policy' AND kind IN ('policy','world_model','skill') AND known_to IS NULL "
+    "SELECT id, body->>'error', body->>'goal', coalesce(body->>'errors','[]'), coalesce(body->>'goals','[]') "
+    "FROM memories WHERE kind='policy' AND kind IN ('policy','world_model','skill') AND known_to IS NULL "
     "AND status='active' AND body->>'form' IN ('fix','path') AND coalesce(body->>'state','candidate')<>'retired' "
     "AND (coalesce(body->>'tool','') IN ('', ?1) OR EXISTS(SELECT 1 FROM json_each(body->'procedure') p WHERE "
-    "p.value->>'tool'=?1)) ORDER BY n DESC LIMIT 500"
+    "p.value->>'tool'=?1)) ORDER BY n DESC LIMIT 2000"
 )
 
 
@@ -193,7 +196,7 @@ def _policy(db: apsw.Connection, step: lived.Place, failed: ToolUse) -> str | No
     """The best policy that applies, was not disproved in this episode, and says something that was not tried in vain."""
     now = _situation(db, step.episode, failed)
     in_vain = lived.failed_contexts(db, step.episode)
-    ids = [id_from_bytes(id) for (id,) in db.execute(_POLICIES, (step.tool,))]
+    ids = _possible(db, now)
     best: tuple[float, str] | None = None
     for memory in lived.memories(db, ids):
         body = PolicyBody.of(memory)
@@ -211,6 +214,17 @@ def _policy(db: apsw.Connection, step: lived.Place, failed: ToolUse) -> str | No
         if best is None or (worth, memory.id) > best:
             best = (worth, memory.id)
     return None if best is None else best[1]
+
+
+def _possible(db: apsw.Connection, now: Situation) -> list[str]:
+    """Policies of which an error or goal may fit, by words of their patterns: most of a thousand need not be read."""
+    goal, error = now.goal.lower(), now.error.lower()
+    return [
+        id_from_bytes(id)
+        for id, of_error, of_goal, errors, goals in db.execute(_POLICIES, (now.tool,))
+        if any(p and may_match(p, error) for p in (of_error, *json.loads(errors)))
+        or any(p and may_match(p, goal) for p in (of_goal, *json.loads(goals)))
+    ]
 
 
 def _resolved(db: apsw.Connection, step: lived.Place, failed: ToolUse) -> str | None:

@@ -46,7 +46,15 @@ PRAISE: Final = clause(
 )  # fmt: skip
 
 _NOT_DO = r"(?:(?:does|did|do|is|was|are|were|has|have|can|could|will|would)(?:n'?t| not)|cannot|won'?t)"
+_SHOWN = (
+    r"(?:(?:and |but )?(?:now )?(?:(?:i |we |it |that )?(?:still )?(?:gets?|got|getting|says?|said|shows?"
+    r"|gives?)(?: me)?:?|报|提示|显示|结果是)[\s:：]*)?"
+)
 FAILED: Final = clause(
+    _SHOWN + r"(?:[\w./-]{1,40}: )?(?:command not found|permission denied|no such file|traceback \(most"
+        r"|segmentation fault|connection refused"
+    r"|(?:fatal |uncaught |syntax |import |type |value |runtime )?(?:error|exception): |[A-Z]\w{2,40}(?:Error"
+    r"|Exception)\b|exit(?:ed)? (?:with )?(?:code|status) [1-9])",
     r"(?:(?:that|it|this|the \w+(?: \w+)?|no|nope|your \w+|everything|same|you|there|i)(?:'s| is| are| was|'re)?[\s,]+){0,2}"
     r"(?:(?:still|just|again|also|now|even|only|totally|completely)\s+){0,2}(?:"
     rf"{_NOT_DO}\s+(?:\w+\s+){{0,2}}?(?:work|fix|help|run|start|compile|build|pass|load|open|match|fit|solve|do it"
@@ -92,6 +100,9 @@ CORRECTED: Final = clause(
     r"|disabled|renamed|moved|copied)",
     r"(?:\w+ ){1,4}should(?:n't| not) (?:be|have)\b|too (?:long|short|big|small|slow|many|much|formal|informal"
     r"|complicated|simple|verbose|vague|dark|bright|loud|late|early)\b",
+    r"(?:please )?(?:use|try|make|take|do|put|give me|go with|write|pick|choose|change it to"
+    r"|switch to) [^,.!?]{1,40} instead(?=[\s.!]*$)|(?:put|set|bring|switch|change) (?:it|that|them|this) back\b",
+    r"you (?:overlooked|mixed up|swapped|confused|misplaced|changed the (?:meaning|sense))",
     r"(?:undo|revert|roll back|take back|put back) (?:that|this|it|the|your|these|those)|(?:don't|do not"
     r"|stop) (?:do(?:ing)? (?:that|this|it)|changing|touch(?:ing)?|us(?:e|ing) that)",
     r"(?:please )?(?:try|do it|redo|rewrite|start) (?:that |it |this )?(?:again|over)\b|redo\b|wait[\s,.!]+(?:no\b"
@@ -100,6 +111,8 @@ CORRECTED: Final = clause(
     r"|标|改|放|装|选|发|算|部署|理解|用|删)错|不正确|有误|不行(?!吗)",
     r"不要这|别这|别(?:动|改|删|用|碰|再)|不能这|.{0,8}不(?:应该|该)(?:是|有|在|用|这)|我(?:说|要|指|问|想要)的(?:是"
     r"|不是)|我的意思是|我不是(?:说|要|这|让)|我没(?:说|让|要)",
+    r"怎么(?:是|都是|又是?|还是?|变成)|.{0,6}怎么(?:都|全|又|还)是|.{0,8}明明|.{0,8}还是(?:歪|乱|错|偏|空|黑|白|旧|老"
+    r"|原来).{0,3}",
     r"我让你|我(?:刚才?|之前|明明)(?:说|是说|都?说过)|你(?:听错|看错|忘|漏|没有?(?:按|听|看|理解|改|加|做|写)|又"
     r"|怎么(?:又|还|没))|漏了|少了|重来|重做|重新(?:来|做|写|生成|回答|改|弄|压|画|装)",
     r"再(?:来|试|做|写|改)一(?:次|遍|下)|改回|退回|恢复(?:成|到)?(?:原|之前)|撤销|撤回|还原|把.{1,12}(?:退回|改回|恢复"
@@ -107,7 +120,7 @@ CORRECTED: Final = clause(
     r"(?:这|它|你)?(?:也|写得|做得|说得|改得|有点|实在)?太(?:长|短|大|小|慢|多|少|正式|复杂|简单|啰嗦|差|丑|暗|亮|晚"
     r"|早|乱|烂)(?:了|啦|$)",
     r".{0,6}(?:应该|得)是|.{0,8}(?:都|全|还)?是乱码|.{1,5}太(?!好|棒|赞|感谢|谢谢|完美|牛|强|厉害|快了).{1,2}(?:了|啦"
-    r"|[\s，。！!,.])",
+    r"|[\s，。！!,.]|$)",
     r".{0,12}(?:标错|弄错|搞错|写错|算错|错了|不对|不正确|太差)(?:了|啦|吧)?(?=[\s，。！!,.]|$)",
 )  # fmt: skip
 

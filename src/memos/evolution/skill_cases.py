@@ -19,7 +19,8 @@ from memos.storage.ports import ANY_STATUS, View
 from memos.storage.sqlite import lived, reads
 
 INSIDE = 0.5  # the share of a fix's episodes that must be those of a path for the fix to be part of it
-CASES = 50  # lessons of each policy, those of the newest episodes
+CASES = 24  # lessons of each policy, those of the newest episodes
+GOAL = 1_000  # characters of what was asked for
 RECENT = 200  # episodes of a policy that are looked at for what else they teach, the newest
 _ANY = View(statuses=ANY_STATUS)
 
@@ -128,7 +129,8 @@ def cases(db: apsw.Connection, policy: str) -> list[Case]:
         done = of("done", "resolved")
         if done:
             goal = " ".join(s.words for s in of("goal"))
-            out.append(Case(policy, episode, goal or _goal(db, episode), of("failed"), done, lesson.value))
+            asked = (goal or _goal(db, episode))[:GOAL]
+            out.append(Case(policy, episode, asked, of("failed"), done, lesson.value))
     return out
 
 

@@ -97,7 +97,7 @@ def _telling(said: str) -> list[str]:
 
 
 def _description(lead: PolicyBody, procedure: Sequence[Action]) -> str:
-    tools = ", ".join(dict.fromkeys(a.tool for a in procedure if a.tool))
+    tools = ", ".join(dict.fromkeys(one_line(a.tool) for a in procedure if a.tool))
     how = f"{len(procedure)} {'step' if len(procedure) == 1 else 'steps'}{f' with {tools}' if tools else ''}"
     said = one_line(lead.error if lead.form is Form.FIX else lead.goal) or one_line(lead.trigger)
     what = f"How to resolve “{said}”" if lead.form is Form.FIX else f"How to do “{said}”"
@@ -110,7 +110,7 @@ def _description(lead: PolicyBody, procedure: Sequence[Action]) -> str:
 def _preconditions(lead: PolicyBody) -> tuple[str, ...]:
     lines = (
         one_line(lead.trigger),
-        f"{code(lead.tool)} failed with {code(one_line(lead.error))}"
+        f"{code(one_line(lead.tool))} failed with {code(one_line(lead.error))}"
         if lead.form is Form.FIX and lead.error and lead.error not in lead.trigger
         else "",
         f"in the environment {code(lead.environment)}" if lead.environment else "",
@@ -142,7 +142,7 @@ def _errors(cases: Sequence[Case], known: Sequence[str]) -> list[str]:
                 if signature and not any(match(k, told, whole=False) is not None for k in known):
                     seen.setdefault((step.use.tool, signature), set()).add(case.episode)
     often = sorted((k for k, episodes in seen.items() if len(episodes) >= SEEN), key=lambda k: (-len(seen[k]), k))
-    return [f"{code(tool)} may fail with {code(signature)}" for tool, signature in often[:3]]
+    return [f"{code(one_line(tool))} may fail with {code(signature)}" for tool, signature in often[:3]]
 
 
 def _examples(cases: Sequence[Case], lead: PolicyBody) -> tuple[str, ...]:

@@ -32,7 +32,8 @@ def action_text(action: Action) -> str:
     if not action.tool:
         return one_line(action.input)
     given = fill(action.input, {})  # of what is no parameter, as it was
-    return f"{code(action.tool)}: {code(given)}" if given.strip() else code(action.tool)
+    tool = code(one_line(action.tool))
+    return f"{tool}: {code(given)}" if given.strip() else tool
 
 
 def code(text: str) -> str:

@@ -27,7 +27,7 @@ ENOUGH = 3  # distinct episodes that teach the lead of a skill, for one to be ma
 ENOUGH_TRIED = 2  # the same, where the policy itself was handed out and passed
 PASSED = 1  # trials of the lead that must have passed for that
 DRAWN = "drawn"  # in the body: the digest of the draft last taken from its policies
-_LOST = "its policies were retired"
+_LOST = "the policy that leads it was retired"
 _MOST_NAMES = 10_000
 
 
@@ -65,8 +65,7 @@ def settle_state(tx: Any, id: str) -> bool:
 
 
 def _next(tx: SqliteTx, memory: Memory, body: SkillBody) -> tuple[State, str]:
-    made_of = learned(tx.db, body.policies)
-    if body.policies and not body.edited and not any(p.stands for p in made_of):
+    if body.policies and not body.edited and not any(p.stands for p in learned(tx.db, body.policies[:1])):
         return State.RETIRED, _LOST
     return reliability.skill_state(support_of(tx.db, body.policies), lived.outcomes(tx.db, memory.id))
 
@@ -108,7 +107,8 @@ def _draw(tx: SqliteTx, found: Family) -> str | None:
         return known if memory is not None else None
     seen = [case for member in found.members for case in cases(tx.db, member.id)]
     made = draft(found, seen)
-    digest = hashlib.sha256(json.dumps(made.to_body(), sort_keys=True).encode()).hexdigest()
+    said = replace(made, examples=()).to_body()  # other examples make no other skill
+    digest = hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
     if memory is not None and (memory.status is Status.RETRACTED or memory.body.get(DRAWN) == digest):
         return known
     why = refused(made, found, seen)
@@ -124,8 +124,9 @@ def _is_enough(tx: SqliteTx, lead: str) -> bool:
 
 
 def _covered(tx: SqliteTx, found: Family) -> bool:
-    """Whether another skill is made of this policy already."""
-    return any(found.lead.id in _body(tx, id).policies for id in _made_of(tx, found.lead.id))
+    """Whether another skill that stands is made of this policy already."""
+    made = (tx.get(id) for id in _made_of(tx, found.lead.id))
+    return any(m is not None and m.status is Status.ACTIVE and found.lead.id in SkillBody.of(m).policies for m in made)
 
 
 def _make(tx: SqliteTx, found: Family, made: SkillBody, digest: str) -> str:

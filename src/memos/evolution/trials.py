@@ -1,6 +1,6 @@
-"""What came of what was handed out in an episode. What its own steps show comes first: a fix that was applied and after which the
-call failed again did not work, however the task ended; one after which it worked did. Beyond that a trial passed when the episode
-succeeded, failed when it failed, and says nothing when the outcome is not clear or the agent did not do what it was told.
+"""What came of what was handed out in an episode. A trial passed when the episode succeeded, failed when it failed, and says
+nothing when the outcome is not clear or the agent did something else. What the steps themselves show comes before the outcome: a
+procedure of which a call failed has failed, however the task ended.
 """
 
 from __future__ import annotations
@@ -30,34 +30,42 @@ def resolve(tx: Any, case: Case) -> set[str]:
     tried: set[str] = set()
     for trial in case.trials:
         memory = tx.get(trial.memory)
+        after = lived.handed_after(tx.db, trial.memory, trial.episode)
+        steps = [s for s in case.steps if s.number > after]
+        followed, outcome = judged(memory, steps, case, disproved=lived.disproved(tx.db, trial.episode, trial.memory))
         if memory is not None:
             tried.add(memory.id)
-        after = lived.handed_after(tx.db, trial.memory, trial.episode)
-        later = [s for s in case.steps if s.number > after]
-        followed = was_followed(memory, later) if memory is not None else None
-        outcome = outcome_of(case.reward.value, followed)
-        if memory is not None and followed:
-            outcome = _seen(memory, later, outcome)
-        if followed is None and memory is not None and memory.body.get("form") == Form.DIRECTIVE.value:
-            outcome = UNKNOWN  # how somebody wants to be spoken to is not judged by how tasks go
-        if followed is not False and lived.disproved(tx.db, trial.episode, trial.memory):
-            outcome = FAIL  # a hint said so, and it failed again: that the task went well came of something else
-        if memory is not None and memory.kind is Kind.POLICY:
-            outcome = _of_policy(PolicyBody.of(memory), later, case, outcome)
         if lived.resolve_trial(tx, trial.memory, trial.episode, outcome, case.reward.value, followed, tx.now):
             _tell(tx, trial, memory, outcome, case.reward.value)
     return tried
 
 
-def _of_policy(body: PolicyBody, steps: Sequence[Step], case: Case, outcome: str) -> str:
-    """The outcome of a policy's trial, where it is not the task's: of what is to be avoided, whether it was done and worked after
-    all; and where a policy was never seen to work, that it fails says nothing of it elsewhere.
+def judged(
+    memory: Memory | None, steps: Sequence[Step], case: Case, *, disproved: bool = False
+) -> tuple[bool | None, str]:
+    """Whether something was followed (None: that cannot be told), and what came of its trial, by the steps after it was handed
+    out. `memory` None: it is of another cube. `disproved`: a hint said so, and the same failed again.
     """
+    reward = case.reward.value
+    if memory is None or memory.kind not in (Kind.POLICY, Kind.SKILL):
+        return None, outcome_of(reward, None)
+    if memory.kind is Kind.SKILL:
+        actions = _calls(SkillBody.of(memory).procedure)
+        followed = was_followed(actions, steps)
+        return followed, FAIL if followed and all_worked(actions, steps) is False else outcome_of(reward, followed)
+    body = PolicyBody.of(memory)
+    if body.form is Form.DIRECTIVE:
+        return _of_directive(body, steps, reward)
     if body.form is Form.AVOID:
-        done = [s for s in steps if any(_is(a, s) for a in body.procedure)]
-        return UNKNOWN if not done else FAIL if any(ended(s) for s in done) else PASS
+        return _of_warning(body, steps)
+    followed = was_followed(_calls(body.procedure), steps)
+    outcome = _of_procedure(body, steps, followed, reward)
+    if disproved and followed is not False:
+        outcome = FAIL  # that the task went well came of something else
     strange = bool(body.environments) and case.episode.environment not in body.environments
-    return UNKNOWN if strange and outcome == FAIL else outcome
+    if outcome == FAIL and strange:
+        outcome = UNKNOWN  # where it was never seen to work: that says nothing of it elsewhere
+    return followed, outcome
 
 
 def outcome_of(reward: float | None, followed: bool | None) -> str:
@@ -67,67 +75,9 @@ def outcome_of(reward: float | None, followed: bool | None) -> str:
     return PASS if reward >= SUCCESS else FAIL
 
 
-def _seen(memory: Memory, steps: Sequence[Step], outcome: str) -> str:
-    """What the steps themselves show of something that was followed, or else what the episode says."""
-    instead = (
-        False  # another call was made instead of the one that failed: whether that served the task, only the task tells
-    )
-    if memory.kind is Kind.POLICY:
-        body = PolicyBody.of(memory)
-        actions, form, instead = body.procedure, body.form, bool(body.avoid)
-    else:
-        actions, form = SkillBody.of(memory).procedure, Form.PATH
-    worked = None if form in (Form.AVOID, Form.DIRECTIVE) else all_worked([a for a in actions if a.tool], steps)
-    if worked is False:
-        return FAIL
-    if worked and form is Form.FIX and not instead:
-        return UNKNOWN if outcome == FAIL else PASS  # what had failed works now: that the task failed has another cause
-    return outcome
-
-
-def all_worked(actions: Sequence[Action], steps: Sequence[Step]) -> bool | None:
-    """Whether all actions were taken in this order and each worked at the first attempt; False as soon as one failed; None where
-    they were not all taken, or nobody said how they went.
-    """
-    at = 0
-    known = True
-    for step in steps:
-        if at < len(actions) and _is(actions[at], step):
-            if (went := ended(step)) is False:
-                return False
-            known, at = known and went is not None, at + 1
-    return True if actions and at == len(actions) and known else None
-
-
-def was_followed(memory: Memory, steps: Sequence[Step]) -> bool | None:
-    """Whether the steps after something was handed out are what it says; None where that cannot be told (it names no actions).
-
-    What says what *not* to do was disregarded when just that was done; that it was not done says nothing.
-    """
-    if memory.kind is Kind.POLICY:
-        body = PolicyBody.of(memory)
-        actions, form = body.procedure, body.form
-    elif memory.kind is Kind.SKILL:
-        actions, form = SkillBody.of(memory).procedure, Form.PATH
-    else:
-        return None
-    if form is Form.DIRECTIVE:
-        return True if memory.kind is Kind.POLICY and _ordered(PolicyBody.of(memory), steps) else None
-    wanted = [a for a in actions if a.tool]
-    if not wanted:
-        return None
-    if form is Form.AVOID:
-        return False if any(_is(a, s) for a in wanted for s in steps) else None
-    return taken(wanted, steps) >= DONE * len(wanted)
-
-
-def _ordered(directive: PolicyBody, steps: Sequence[Step]) -> bool:
-    """Whether a call was made that a directive orders in so many words (`in backticks`)."""
-    said = " ".join((directive.prefer, *(a.input for a in directive.procedure)))
-    orders = {" ".join(c.split()) for c in calls_in(said)}
-    return any(
-        order and s.use is not None and order in " ".join(s.use.input.split()) for order in orders for s in steps
-    )
+def was_followed(actions: Sequence[Action], steps: Sequence[Step]) -> bool | None:
+    """Whether most actions of a procedure were taken; None where it names none."""
+    return taken(actions, steps) >= DONE * len(actions) if actions else None
 
 
 def taken(actions: Sequence[Action], steps: Sequence[Step]) -> int:
@@ -140,6 +90,54 @@ def taken(actions: Sequence[Action], steps: Sequence[Step]) -> int:
         for n in range(1, len(actions) + 1):
             best[n] = max(best[n], best[n - 1])
     return best[-1]
+
+
+def all_worked(actions: Sequence[Action], steps: Sequence[Step]) -> bool | None:
+    """Whether all actions were taken in this order and each worked at the first attempt; False as soon as one failed; None where
+    they were not all taken, or nobody said how they went.
+    """
+    at, known = 0, True
+    for step in steps:
+        if at < len(actions) and _is(actions[at], step):
+            if (went := ended(step)) is False:
+                return False
+            known, at = known and went is not None, at + 1
+    return True if actions and at == len(actions) and known else None
+
+
+def _of_procedure(body: PolicyBody, steps: Sequence[Step], followed: bool | None, reward: float | None) -> str:
+    """Of a fix or a path."""
+    outcome = outcome_of(reward, followed)
+    worked = all_worked(_calls(body.procedure), steps) if followed else None
+    if worked is False:
+        return FAIL
+    # What had failed works now: that the task failed has another cause. (Where another call was made instead of the one that
+    # failed, only the task tells whether that served it.)
+    if worked and body.form is Form.FIX and not body.avoid:
+        return UNKNOWN if outcome == FAIL else PASS
+    return outcome
+
+
+def _of_warning(body: PolicyBody, steps: Sequence[Step]) -> tuple[bool | None, str]:
+    """Of what is to be avoided: it is right when that was done all the same and failed, wrong when it worked."""
+    done = [s for s in steps if any(_is(a, s) for a in body.procedure if a.tool)]
+    if not done:
+        return None, UNKNOWN
+    return False, FAIL if any(ended(s) for s in done) else PASS
+
+
+def _of_directive(body: PolicyBody, steps: Sequence[Step], reward: float | None) -> tuple[bool | None, str]:
+    """Of what somebody wants: that is not judged by how tasks go, unless it orders a call (`in backticks`) that was made."""
+    said = " ".join((body.prefer, *(a.input for a in body.procedure)))
+    orders = {" ".join(call.split()) for call in calls_in(said)} - {""}
+    made = [" ".join(s.use.input.split()) for s in steps if s.use is not None]
+    if not any(order in call for order in orders for call in made):
+        return None, UNKNOWN
+    return True, outcome_of(reward, True)
+
+
+def _calls(procedure: Sequence[Action]) -> list[Action]:
+    return [action for action in procedure if action.tool]
 
 
 def _is(action: Action, step: Step) -> bool:

@@ -8,7 +8,7 @@ outnumbered.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -16,9 +16,10 @@ from typing import Any
 from memos.evolution.by_hand import BY_HAND
 from memos.evolution.case import Case
 from memos.evolution.world_facts import Fact, facts_of, gone_in
-from memos.evolution.world_said import Learnt, Said, against, context_of, learnt, said_of, slot_of, worked
+from memos.evolution.world_said import Learnt, Said, against, context_of, is_one_of, learnt, said_of, slot_of, worked
+from memos.memory.episode import ToolUse
 from memos.memory.ids import new_id
-from memos.memory.learned import WorldBody
+from memos.memory.learned import Form, PolicyBody, WorldBody
 from memos.memory.model import TRUST_OF, Edge, EdgeType, Kind, Memory, Origin, Status
 from memos.storage.ports import WriteTx
 from memos.storage.sqlite import lived, lived_world
@@ -28,6 +29,7 @@ BELIEVED = 0.5  # confidence from which a statement stands
 EVIDENCE = 8  # steps that a statement is linked to, the newest
 LOOK_BACK = 20  # episodes that are looked at for what speaks against a new statement
 RULES = "rules"
+Reader = Callable[[Memory], Learnt]
 _STANDING = (Status.ACTIVE, Status.ARCHIVED)
 _FROM, _AGAINST = {EdgeType.DERIVED_FROM}, {EdgeType.CONTRADICTS}
 
@@ -35,13 +37,14 @@ _FROM, _AGAINST = {EdgeType.DERIVED_FROM}, {EdgeType.CONTRADICTS}
 def restate(tx: WriteTx, case: Case, ids: Collection[str]) -> None:
     """Bring the statements about the world up to what the policies `ids` and an episode's steps say now."""
     changed: dict[str, None] = {}
+    read = _reader(tx)
     for id in sorted(ids):
         policy = tx.get(id)
         if policy is not None and policy.kind is Kind.POLICY:
-            changed |= dict.fromkeys(_from_policy(tx, learnt(_db(tx), policy)))
-    changed |= dict.fromkeys(_contradict(tx, case))
+            changed |= dict.fromkeys(_from_policy(tx, read(policy)))
+    changed |= dict.fromkeys(_contradict(tx, case, read))
     for id in changed:
-        weigh(tx, id, case.episode.id)
+        weigh(tx, id, case.episode.id, read)
     for fact in facts_of(_db(tx), case):
         _keep_fact(tx, fact, case)
 
@@ -152,7 +155,7 @@ def _looked_back(tx: WriteTx, it: Learnt) -> list[str]:
 # -- against them --------------------------------------------------------------------------------------------------
 
 
-def _contradict(tx: WriteTx, case: Case) -> list[str]:
+def _contradict(tx: WriteTx, case: Case, read: Reader) -> list[str]:
     """Note what an episode shows against statements, and take back what it was noted to show before; returns the statements."""
     episode = case.episode
     found: dict[tuple[str, str], None] = {}
@@ -164,7 +167,7 @@ def _contradict(tx: WriteTx, case: Case) -> list[str]:
             memory = tx.get(policy)
             if memory is None or memory.kind is not Kind.POLICY:
                 continue
-            step = against(learnt(_db(tx), memory), episode.id, episode.environment, case.steps, case.reward.value)
+            step = against(read(memory), episode.id, episode.environment, case.steps, case.reward.value)
             if step is not None:
                 found[step.id, id] = None
     before = [
@@ -183,14 +186,30 @@ def _contradict(tx: WriteTx, case: Case) -> list[str]:
 
 def _doubtful(tx: WriteTx, case: Case) -> list[str]:
     """Statements that say of a call which worked in an episode that it fails."""
-    calls = dict.fromkeys(context_of(s.use) for s in case.steps if s.use is not None and worked(s.use))
-    policies = lived_world.policies_of_failures(_db(tx), [*calls])
+    uses = [s.use for s in case.steps if s.use is not None and worked(s.use)]
+    policies = lived_world.policies_of_failures(_db(tx), [*dict.fromkeys(map(context_of, uses))])
     found = dict.fromkeys(m.id for policy in policies for m in statements_of(tx, policy))
     for environment in dict.fromkeys((case.episode.environment, "")):
-        for tool in dict.fromkeys(tool for tool, _ in calls):
+        for tool in dict.fromkeys(use.tool for use in uses):
             begin = slot_of(environment, "constraint", f"{tool.replace('|', '/')}|")
-            found |= dict.fromkeys(lived_world.ids_by_slot(_db(tx), begin))
+            for id in lived_world.ids_by_slot(_db(tx), begin):
+                if id not in found and any(_is_avoided(tx, policy, uses) for policy in _policies_of(tx, id)):
+                    found[id] = None
     return [*found]
+
+
+def _policies_of(tx: WriteTx, statement: str) -> tuple[str, ...]:
+    memory = tx.get(statement)
+    return () if memory is None else WorldBody.of(memory).policies
+
+
+def _is_avoided(tx: WriteTx, policy: str, uses: Sequence[ToolUse]) -> bool:
+    """Whether one of these calls is what a policy says to avoid."""
+    memory = tx.get(policy)
+    if memory is None or memory.body.get("form") != Form.AVOID.value:
+        return False
+    body = PolicyBody.of(memory)
+    return any(is_one_of(body, use) for use in uses)
 
 
 def _rests_on_policies(memory: Memory) -> bool:
@@ -209,17 +228,19 @@ class _Weight:
     confidence: float
 
 
-def weigh(tx: WriteTx, id: str, episode: str | None = None) -> None:
+def weigh(tx: WriteTx, id: str, episode: str | None = None, read: Reader | None = None) -> None:
     """Count what speaks for and against a statement that rests on policies, and let it stand or not."""
     statement = tx.get(id)
     if statement is None or statement.status not in _STANDING:
         return
     body = WorldBody.of(statement)
     found = [m for p in body.policies if (m := tx.get(p)) is not None and m.kind is Kind.POLICY]
-    policies = [learnt(_db(tx), m) for m in found]
+    policies = [*map(read or _reader(tx), found)]
     weight = _weighed(_evidence(tx, policies, tx.edges(id, "in", _AGAINST)))
     stands = any(p.stands for p in policies) and weight.confidence >= BELIEVED
-    _settle(tx, statement, replace(body, holds=weight.holds, fails=weight.fails), weight.confidence, stands, episode)
+    holds = max(weight.holds, lived_world.count_episodes(_db(tx), [p.memory.id for p in policies]))
+    body = replace(body, holds=rounded(holds), fails=rounded(weight.fails))
+    _settle(tx, statement, body, weight.confidence, stands, episode)
 
 
 def _settle(tx: WriteTx, old: Memory, body: WorldBody, confidence: float, stands: bool, episode: str | None) -> None:
@@ -261,7 +282,7 @@ def _weighed(evidence: dict[str, tuple[int, bool]]) -> _Weight:
         all_ += weight
         held += weight if is_for else 0.0
     holds = sum(is_for for _, is_for in evidence.values())
-    return _Weight(holds, len(evidence) - holds, round((0.5 + held) / (1 + all_), 3))
+    return _Weight(holds, len(evidence) - holds, round((0.5 + held) / (1 + all_), 2))
 
 
 # -- what is there -------------------------------------------------------------------------------------------------
@@ -279,12 +300,16 @@ def _keep_fact(tx: WriteTx, fact: Fact, case: Case) -> None:
     }
     evidence |= {id: (number, True) for id, number in fact.episodes.items() if id not in evidence}
     weight = _weighed(evidence)
-    body = WorldBody("environment", fact.said.environment, fact.said.subject, (), rounded(weight.holds), weight.fails)
+    holds = 1 << (weight.holds.bit_length() - 1) if weight.holds else 0
+    if kept is not None and not weight.fails:
+        holds = max(holds, WorldBody.of(kept).holds)  # a window that slides is no news
+    body = WorldBody("environment", fact.said.environment, fact.said.subject, (), holds, weight.fails)
+    confidence = round(weight.confidence, 1)
     if kept is None:
         if len(fact.episodes) < 2:
             return
         owner, since = case.episode.owner, _since(fact.steps)
-        kept = tx.put(_memory(fact.said, body, round(weight.confidence, 1), owner, since), "state")
+        kept = tx.put(_memory(fact.said, body, confidence, owner, since), "state")
         lived.tell(tx, "world.stated", memory=kept.id, episode=case.episode.id, numbers={"holds": weight.holds})
     old = WorldBody.of(kept)
     news = old.holds != body.holds or kept.status is not Status.ACTIVE  # a share that wavers is no news
@@ -294,12 +319,12 @@ def _keep_fact(tx: WriteTx, fact: Fact, case: Case) -> None:
     if old.edited:
         body = replace(old, holds=body.holds, fails=body.fails)
     _link_steps(tx, kept.id, fact.steps)
-    _settle(tx, kept, body, round(weight.confidence, 1), weight.confidence >= BELIEVED, case.episode.id)
+    _settle(tx, kept, body, confidence, weight.confidence >= BELIEVED, case.episode.id)
 
 
 def rounded(count: int) -> int:
-    """A count, down to a power of two above four: what is seen in every episode needs no new version with every episode."""
-    return count if count <= 4 else 1 << (count.bit_length() - 1)
+    """A count, down to a power of two above eight: what is seen in every episode needs no new version with every episode."""
+    return count if count <= 8 else 1 << (count.bit_length() - 1)
 
 
 # -- inside --------------------------------------------------------------------------------------------------------
@@ -317,6 +342,18 @@ def _link_steps(tx: WriteTx, statement: str, steps: Sequence[Any]) -> None:
 
 def _since(steps: Iterable[Any]) -> datetime | None:
     return min((s.at for s in steps), default=None)
+
+
+def _reader(tx: WriteTx) -> Reader:
+    """Policies with their evidence, each read once."""
+    known: dict[str, Learnt] = {}
+
+    def read(policy: Memory) -> Learnt:
+        if policy.id not in known:
+            known[policy.id] = learnt(_db(tx), policy)
+        return known[policy.id]
+
+    return read
 
 
 def _db(tx: Any) -> Any:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -24,7 +24,7 @@ from memos.text.template import match, wide
 if TYPE_CHECKING:
     import apsw
 
-SEEN = 30  # lessons of a policy that are looked at, the newest
+SEEN = 20  # lessons of a policy that are looked at, the newest
 SHOWN = 160  # characters of an error
 _CONSTRAINT = re.compile(
     r"\b(?:must|required?|requires|needs?|not allowed|not permitted|permission|denied|read-only|forbidden|refus\w+|locked|"
@@ -99,6 +99,12 @@ class Learnt:
     def helped_at(self) -> frozenset[tuple[str, bytes]]:
         """What was called, and with what, that helped."""
         return frozenset(context_of(s.use) for s in self.helped if s.use is not None) - self.failed_at
+
+    @cached_property
+    def fixes(self) -> tuple[Action, ...]:
+        """What is done about the failure: the procedure without the failed call itself, tried again."""
+        failed = [s.use for s in self.failed if s.use is not None]
+        return tuple(a for a in self.body.procedure if not any(_is(a, use, self.body) for use in failed))
 
     def _of(self, *whats: str) -> tuple[Step, ...]:
         numbers = {n for lesson in self.lessons for what in whats for n in lesson.steps.get(what, ())}
@@ -179,18 +185,39 @@ def _said(it: Learnt, section: str, tool: str, subject: str, text: str) -> Said:
 
 def _failing(it: Learnt) -> str:
     """What fails, with the policy's parameters in it: as most lessons show it."""
-    shown = Counter(
-        _with_parameters(it.body, s.use.input) for s in it.failed if s.use is not None and s.use.input.strip()
-    )
+    shown: Counter[str] = Counter()
+    for lesson in it.lessons:
+        failed = next((s.use for n in lesson.steps.get("failed", ()) if (s := it.steps.get(n)) is not None), None)
+        if failed is None or not failed.input.strip():
+            continue
+        again = next((a.input for a in it.body.procedure if it.body.form is Form.FIX and _is(a, failed, it.body)), None)
+        if again is not None:  # it is tried again in the end
+            shown[again] += 1
+        else:
+            shown[_with_parameters(failed.input, _values(it, lesson, failed))] += 1
     return max(shown, key=lambda text: (shown[text], "{" in text, -len(text), text)) if shown else ""
 
 
-def _with_parameters(body: PolicyBody, text: str) -> str:
-    known = sorted(
-        ((e, p.name) for p in body.parameters for e in p.examples if len(e) > 1), key=lambda item: -len(item[0])
-    )
-    for example, name in known:
-        text = re.sub(rf"(?<![A-Za-z0-9{{]){re.escape(example)}(?![A-Za-z0-9}}])", f"{{{name}}}", text)
+def _values(it: Learnt, lesson: lived.Lesson, failed: ToolUse) -> dict[str, str]:
+    """The values that the policy's parameters have in a lesson, as far as its error and what helped tell them."""
+    body, spaced = it.body, wide(it.body.parameters)
+    found = {e: p.name for p in body.parameters for e in p.examples}
+    line = telling_line(failed.error or failed.output)
+    for error in (body.error, *body.errors):
+        found |= {value: name for name, value in (match(error, line, wide=spaced) or {}).items()}
+    helped = [s.use for n in lesson.steps.get("done", ()) if (s := it.steps.get(n)) is not None and s.use is not None]
+    for action in body.procedure:
+        for use in helped:
+            if use.tool == action.tool and (values := match(action.input, use.input, wide=spaced)) is not None:
+                found |= {value: name for name, value in values.items()}
+    return {value: name for value, name in found.items() if len(value) > 1}
+
+
+def _with_parameters(text: str, values: Mapping[str, str]) -> str:
+    for value in sorted(values, key=lambda v: (-len(v), v)):
+        text = re.sub(
+            rf"(?<![A-Za-z0-9{{]){re.escape(value)}(?![A-Za-z0-9}}])", lambda _, v=value: f"{{{values[v]}}}", text
+        )  # type: ignore[misc]
     return text
 
 
@@ -238,10 +265,10 @@ def worked(use: ToolUse) -> bool:
 def _meant(it: Learnt, use: ToolUse) -> bool:
     """Whether it is the call of which a policy says that it fails: the very same; of an avoid, also one as its pattern says."""
     if it.body.form is Form.AVOID:
-        return context_of(use) in it.failed_at or _is_one_of(it.body, use)
+        return context_of(use) in it.failed_at or is_one_of(it.body, use)
     helped = {(s.use.tool, s.use.input) for s in it.helped if s.use is not None}
     failed = {(s.use.tool, s.use.input) for s in it.failed if s.use is not None}
-    is_the_fix = _is_one_of(it.body, use) or (use.tool, use.input) in helped - failed
+    is_the_fix = any(_is(a, use, it.body) for a in it.fixes) or (use.tool, use.input) in helped - failed
     return context_of(use) in it.failed_at and not is_the_fix
 
 
@@ -252,14 +279,17 @@ def _speaks(it: Learnt, before: Collection[Step], reward: float | None) -> bool:
         if step.use is None:
             continue
         context = context_of(step.use)
-        if context in it.helped_at or context in it.failed_at or _is_one_of(it.body, step.use):
+        if context in it.helped_at | it.failed_at or any(_is(a, step.use, it.body) for a in it.fixes):
             return False
     return True
 
 
-def _is_one_of(body: PolicyBody, use: ToolUse) -> bool:
-    spaced = wide(body.parameters)
-    return any(
-        a.tool == use.tool and a.input.strip() and match(a.input, use.input, wide=spaced) is not None
-        for a in body.procedure
-    )
+def is_one_of(body: PolicyBody, use: ToolUse) -> bool:
+    """Whether a call is one of those that a policy names."""
+    return any(_is(action, use, body) for action in body.procedure)
+
+
+def _is(action: Action, use: ToolUse, body: PolicyBody) -> bool:
+    if action.tool != use.tool or not action.input.strip():
+        return False
+    return match(action.input, use.input, wide=wide(body.parameters)) is not None

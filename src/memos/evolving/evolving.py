@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -18,7 +18,7 @@ import structlog
 
 from memos.cubes.pool import CubePool
 from memos.errors import StorageError
-from memos.evolution import judging, skill_writing
+from memos.evolution import judging, refining, skill_writing
 from memos.evolution.learn import CaseBuilder, close_idle, learn_episode
 from memos.evolution.world_model_llm import abstract_world
 from memos.evolving.asking import FAILURES, Asking, Away
@@ -233,8 +233,10 @@ class Evolving:
         learning.
         """
         try:
+            for memory in await store.lived(refining.unrefined):
+                await self._write(info, store, memory, refining.refine, refining.keep)
             for memory in await store.lived(skill_writing.unwritten):
-                await self._write_skill(info, store, memory)
+                await self._write(info, store, memory, skill_writing.write, skill_writing.keep)
             await self._asking.ask(info.owner, partial(_world, store))
         except Away:
             return
@@ -243,16 +245,18 @@ class Evolving:
         except FAILURES as e:
             log.warning("words_unusable", error=named(e))
 
-    async def _write_skill(self, info: CubeInfo, store: SqliteCube, memory: Any) -> None:
-        words: skill_writing.Words | None = None
+    async def _write(
+        self, info: CubeInfo, store: SqliteCube, memory: Any, write: Callable[..., Any], keep: Callable[..., Any]
+    ) -> None:
+        """Ask for one memory's words, and keep them, or that none could be used."""
+        words = None
         try:
-            words = await self._asking.ask(memory.owner or info.owner, partial(skill_writing.write, memory=memory))
+            words = await self._asking.ask(memory.owner or info.owner, partial(write, memory=memory))
         except Away:
             raise
         except FAILURES as e:
-            log.warning("skill_words_unusable", skill=memory.id, error=named(e))
-        keep = partial(skill_writing.keep, memory=memory, words=words)
-        await store.write(keep, Change(actor=ACTOR, cause="a model's words"))
+            log.warning("words_unusable", memory=memory.id, error=named(e))
+        await store.write(partial(keep, memory=memory, words=words), Change(actor=ACTOR, cause="a model's words"))
 
 
 async def _world(store: SqliteCube, model: Any) -> int:

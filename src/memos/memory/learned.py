@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import datetime
 from enum import StrEnum
+from functools import cache
 from typing import Any, Self, TypeVar
 
 from memos.memory.model import EMPTY, Memory
@@ -306,30 +307,38 @@ def _plain(value: Any) -> Any:
 
 
 def _read(cls: type[B], body: Mapping[str, Any]) -> B:
-    default = cls()
     values: dict[str, Any] = {}
-    for f in fields(cls):
-        there, usual = body.get(f.name), getattr(default, f.name)
+    for name, usual in _usual(cls):  # type: ignore[arg-type]
+        there = body.get(name)
         if there is None:
             continue
         if isinstance(usual, StrEnum):
             if there in set(type(usual)):
-                values[f.name] = type(usual)(there)
+                values[name] = type(usual)(there)
         elif isinstance(usual, tuple):
             if isinstance(there, (list, tuple)):
-                values[f.name] = tuple(_item(f.name, item) for item in there)
+                values[name] = tuple(_item(name, item) for item in there)
         elif isinstance(usual, float):
             if isinstance(there, (int, float)) and not isinstance(there, bool):
-                values[f.name] = float(there)
+                values[name] = float(there)
         elif type(there) is type(usual):
-            values[f.name] = there
+            values[name] = there
     return cls(**values)
+
+
+@cache
+def _usual(cls: type[_Body]) -> tuple[tuple[str, Any], ...]:
+    """The fields of a body and their defaults."""
+    default = cls()
+    return tuple((f.name, getattr(default, f.name)) for f in fields(cls))
+
+
+_OF_PARAMETER = frozenset(f.name for f in fields(Parameter))
 
 
 def _item(name: str, item: Any) -> Any:
     if name == "parameters" and isinstance(item, Mapping):
-        known = {f.name for f in fields(Parameter)}
-        given: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in item.items() if k in known}
+        given: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in item.items() if k in _OF_PARAMETER}
         return Parameter(**{"name": "", **given})
     if name == "procedure" and isinstance(item, Mapping):
         return Action(str(item.get("tool", "")), str(item.get("input", "")))

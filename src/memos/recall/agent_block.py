@@ -38,7 +38,8 @@ _FRAME = len(OPEN) + 1 + len(NOTICE) + 1 + len(CLOSE)
 @dataclass(frozen=True, slots=True)
 class Candidate:
     """What may be shown. `item.text` is its whole text, `short` a shorter one for when that does not fit. `rank` decides what
-    takes room, `key` where in its tier it stands. `untested`: it is on trial, and counts against the plan's cap of those.
+    takes room, `key` where in its tier it stands. `untested`: it is on trial, and counts against the plan's cap of those. `says`:
+    ids of what it says as well.
     """
 
     item: RecalledItem
@@ -46,6 +47,7 @@ class Candidate:
     key: tuple[float, str]
     short: str | None = None
     untested: bool = False
+    says: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +77,11 @@ def make_block(candidates: Iterable[Candidate], plan: Plan, max_tokens: int) -> 
 def mark(tier: Tier, id: str) -> str:
     """What cites an item: the letter of its tier and the last eight digits of its id; for a hint its number."""
     return f"[{LETTER[tier]}:{id[-8:]}]"
+
+
+def room_of(tier: Tier, max_tokens: int) -> int:
+    """How many characters an item of a tier may have that stands alone in its block."""
+    return max_tokens * CHARS - _FRAME - len(HEADINGS[tier]) - 2
 
 
 def lines(text: str) -> str:

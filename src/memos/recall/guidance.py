@@ -23,7 +23,7 @@ from memos.text.calls import INPUT, clipped
 SAID = 300  # characters of a phrase that are shown
 UNTESTED = 0.7  # share of its rank that a candidate keeps
 SUCCEEDS = " succeeds"  # with which a check ends that is a call
-POOL = 30  # policies whose trials are looked up
+POOL = 20  # policies whose trials are looked up
 _ORDER: Mapping[Form, int] = {Form.DIRECTIVE: 0, Form.FIX: 3, Form.PATH: 4, Form.AVOID: 5}
 _HINTS, _FIRST_POLICY = 2.0, 3.0  # where hints stand, and what follows them
 
@@ -41,16 +41,22 @@ class Matched:
         return self.entry.id
 
 
-def matching(lore: Lore, now: Situation, asked: Words | None) -> list[Matched]:
-    """The policies of a cube that apply, best first, at most `POOL`. `asked` None: not by likeness of the goal alone."""
+def matching(lore: Lore, now: Situation, asked: Words | None, user: str | None = None) -> list[Matched]:
+    """The policies of a cube that apply, best first, at most `POOL`. `asked` None: not by likeness of the goal alone. `user`: who
+    is told; a directive is its owner's, and nobody is told what somebody else wants.
+    """
     found = [
         Matched(entry, how)
         for entry in lore.policies.values()
-        if (how := applies(entry.body, now, asked=asked, said=entry.words)) is not None
+        if _may_tell(entry, user) and (how := applies(entry.body, now, asked=asked, said=entry.words)) is not None
     ]
     found = _fit_for_here(found)
     found.sort(key=lambda m: (-_first(m), m.id))
     return found[:POOL]
+
+
+def _may_tell(entry: Entry[PolicyBody], user: str | None) -> bool:
+    return entry.body.form is not Form.DIRECTIVE or user is None or entry.memory.owner in (None, user)
 
 
 def _fit_for_here(found: list[Matched]) -> list[Matched]:

@@ -44,9 +44,14 @@ def episode_candidate(
     ended = next((s.memory.text for s in reversed(steps) if s.role is StepRole.ASSISTANT), "")
     end = f" In the end: {escape(clipped(ended, ENDED))}" if ended and not telling else ""
     text = f"{head}: {said}. {tail}" if said else f"{head}.{end} {tail}"
-    rank = score + (_SUCCESS if episode.outcome == "success" else _FAILURE if episode.outcome == "failure" else 0.0)
+    rank = episode_rank(episode, score)
     item = RecalledItem(Tier.EXPERIENCE, asked.id, cube, text, max(0.0, min(1.0, score)), episode=episode.id)
     return Candidate(item, rank, (0.0, episode.id), short=f"{head}. {tail}" if said else None)
+
+
+def episode_rank(episode: Episode, score: float) -> float:
+    """How much a past task is worth showing: how alike it is (0 to 1), and how it went."""
+    return score + (_SUCCESS if episode.outcome == "success" else _FAILURE if episode.outcome == "failure" else 0.0)
 
 
 def step_candidate(step: Step, episode: str, rank: float, cube: str, zone: tzinfo) -> Candidate | None:

@@ -17,6 +17,7 @@ from memos.text.calls import clipped
 
 DESCRIPTION, PHRASE, GUIDE = 400, 240, 20_000  # characters that are shown
 POOL = 12  # skills whose trials are looked up
+_MORE = "  … The rest does not fit: ask again with more tokens."
 NAMED = 1.0  # how well a skill fits that is called by its name
 
 
@@ -52,8 +53,10 @@ def named(lore: Lore, name: str) -> Entry[SkillBody] | None:
     return min(found, key=lambda e: e.id, default=None)
 
 
-def skill_candidate(skill: Skill, how: Applies, cube: str, *, whole: bool = False) -> Candidate:
-    """A skill as one line, with a shorter one that says where the rest is; or `whole`, over several lines."""
+def skill_candidate(skill: Skill, how: Applies, cube: str, *, whole: int | None = None) -> Candidate:
+    """A skill as one line, with a shorter one that says where the rest is; or the whole, over several lines, of at most `whole`
+    characters.
+    """
     body, record = skill.body, skill.record
     untested = body.state is not State.ACTIVE
     known = known_of(
@@ -65,11 +68,13 @@ def skill_candidate(skill: Skill, how: Applies, cube: str, *, whole: bool = Fals
     )
     tail = f"{known} {mark(Tier.SKILL, skill.id)}"
     head = f"- {escape(body.name)}: {escape(clipped(filled(body.description, how.values), DESCRIPTION)).rstrip('.')}."
-    text = f"{head}{tail}\n{_whole(body, how.values)}" if whole else f"{head} {_steps(body, how.values)}{tail}"
+    text = f"{head} {_steps(body, how.values)}{tail}"
+    if whole is not None:
+        text = _cut(f"{head}{tail}\n{_whole(body, how.values)}".rstrip(), whole)
     short = f"{head} Get the whole by its name.{tail}"
     rank = how.strength * (0.5 + 0.5 * record.reliability) * (UNTESTED if untested else 1.0)
     item = RecalledItem(Tier.SKILL, skill.id, cube, text.rstrip(), min(1.0, rank), trial=True)
-    return Candidate(item, rank, (0.0, skill.id), short=short, untested=untested)
+    return Candidate(item, rank, (0.0, skill.id), short=short, untested=untested, says=body.policies)
 
 
 def _steps(body: SkillBody, values: Mapping[str, str]) -> str:
@@ -105,6 +110,19 @@ def _whole(body: SkillBody, values: Mapping[str, str]) -> str:
     if asked := parameters(open_parameters(body.parameters, "\n".join(out))):
         out.append(f"  Fill in: {asked}.")
     return "\n".join(out)
+
+
+def _cut(text: str, most: int) -> str:
+    """As many lines of a text as fit, with a word on what is missing."""
+    if len(text) <= most:
+        return text
+    out, left = [], most - len(_MORE) - 1
+    for line in text.splitlines():
+        left -= len(line) + 1
+        if left < 0:
+            break
+        out.append(line)
+    return "\n".join([*out, _MORE])
 
 
 def _phrases(phrases: Iterable[str], values: Mapping[str, str]) -> str:

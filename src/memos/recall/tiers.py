@@ -31,7 +31,7 @@ class Plan:
     """
 
     parts: tuple[Part, ...]
-    pool: int = 40
+    pool: int = 30
     failures: bool = False
     similar: bool = True
 
@@ -45,7 +45,8 @@ class Plan:
         known = {p.tier for p in kept}
         kept += [Part(t, 1 / len(Tier), 5) for t in Tier if t in tiers and t not in known]
         total = sum(p.share for p in kept)
-        return replace(self, parts=tuple(replace(p, share=p.share / total) for p in kept))
+        shares = [p.share / total if total else 1 / len(kept) for p in kept]
+        return replace(self, parts=tuple(replace(p, share=s) for p, s in zip(kept, shares, strict=True)))
 
 
 S, G, E, W, F = Tier.SKILL, Tier.GUIDANCE, Tier.EXPERIENCE, Tier.WORLD, Tier.FACT
@@ -56,12 +57,12 @@ PLANS: Mapping[Trigger, Plan] = MappingProxyType(
             (Part(G, 0.30, 10, 3), Part(S, 0.25, 3, 1), Part(F, 0.20, 12), Part(W, 0.10, 5), Part(E, 0.15, 3))
         ),
         Trigger.TOOL: Plan(
-            (Part(G, 0.45, 8, 2), Part(E, 0.30, 4), Part(W, 0.15, 5), Part(F, 0.10, 4)), pool=30, failures=True
+            (Part(G, 0.45, 8, 2), Part(E, 0.30, 4), Part(W, 0.15, 5), Part(F, 0.10, 4)), pool=20, failures=True
         ),
         Trigger.SUBAGENT: Plan((Part(G, 0.40, 8, 2), Part(S, 0.35, 3, 1), Part(F, 0.25, 8))),
         Trigger.REPAIR: Plan(
-            (Part(G, 0.60, 8, 3), Part(E, 0.25, 4), Part(W, 0.15, 4)), pool=30, failures=True, similar=False
+            (Part(G, 0.60, 8, 3), Part(E, 0.25, 4), Part(W, 0.15, 4)), pool=20, failures=True, similar=False
         ),
-        Trigger.SKILL: Plan((Part(S, 0.80, 1, 1), Part(G, 0.10, 4, 0), Part(W, 0.10, 3)), similar=False),
+        Trigger.SKILL: Plan((Part(S, 1.0, 1, 1), Part(G, 0.0, 4, 0), Part(W, 0.0, 3)), similar=False),
     }
 )

@@ -60,7 +60,7 @@ class Recalling(Base):
         work = Recollection(parts, self.settings, asked, plan)
         async with contextlib.AsyncExitStack() as stack:
             info, store = await stack.enter_async_context(self._cube(user, cube, "read"))
-            work.own(info, store)
+            work.own(info, store, at_work=parts.registry.level(info, user) in ("write", "admin"))
             for name in dict.fromkeys(check_name(c, "cube") for c in listed(also, "also")):
                 if name == info.name:
                     continue

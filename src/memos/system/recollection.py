@@ -18,14 +18,14 @@ from memos.evolution import repair, shown
 from memos.memory.acting import Recalled, Tier, Trigger
 from memos.memory.episode import Episode
 from memos.memory.hit import Hit, SearchStatus
-from memos.memory.learned import Action, Form, Hint
+from memos.memory.learned import Action, Hint
 from memos.memory.model import Kind
 from memos.memory.time import load_zone
-from memos.recall.agent_block import Block, Candidate, distinct, make_block
+from memos.recall.agent_block import Block, Candidate, distinct, make_block, room_of
 from memos.recall.ask import Ask
 from memos.recall.guidance import Matched, hint_candidate, hint_line, matching, policy_candidate
 from memos.recall.lore import Lore
-from memos.recall.notes import episode_candidate, fact_candidates, step_candidate, world_candidates
+from memos.recall.notes import episode_candidate, episode_rank, fact_candidates, step_candidate, world_candidates
 from memos.recall.skill_lines import NAMED, fitting, named, skill_candidate
 from memos.recall.tiers import Plan
 from memos.settings import Settings
@@ -85,13 +85,14 @@ class Recollection:
         self._zone_name, self._zone = settings.timezone, load_zone(settings.timezone)
         self._sources: list[_Source] = []
         self._reasons: list[str] = []
-        self._missing = False
+        self._missing = self._at_work = False
         self._going = Going()
         self._candidates: list[Candidate] = []
 
-    def own(self, info: CubeInfo, store: SqliteCube) -> None:
-        """The cube of the session, first of all."""
+    def own(self, info: CubeInfo, store: SqliteCube, *, at_work: bool) -> None:
+        """The cube of the session, first of all. `at_work`: the user may write there, so that an episode in it may be hers."""
         self._sources.insert(0, _Source(info, store))
+        self._at_work = at_work and not store.read_only
 
     def further(self, info: CubeInfo, store: SqliteCube) -> None:
         """One more cube, whose memories are used too."""
@@ -113,7 +114,7 @@ class Recollection:
             await self._learned(source)
         if any(self._plan.part(t) for t in (Tier.FACT, Tier.EXPERIENCE)):
             await self._remembered()
-        block = make_block(distinct(self._candidates), self._plan, self._asked.max_tokens)
+        block = self._block()
         if self._candidates and not block.items:
             self._reasons.append(f"nothing fits into max_tokens={self._asked.max_tokens}")
         await self._note(block)
@@ -122,7 +123,11 @@ class Recollection:
     # -- the session ---------------------------------------------------------------------------------------------
 
     def _look(self, db: apsw.Connection) -> Going:
-        """The open episode of the session, whoever of its agents it belongs to first, and its waiting hints."""
+        """The open episode of the agent in the session, and hints of the session that wait; neither for who may only read: what
+        she is told is no matter of an agent at work there.
+        """
+        if not self._at_work:
+            return Going()
         episode = lived.last_episode(db, self._asked.session, agent=self._asked.agent)
         if episode is None or not episode.is_open:
             episode = None
@@ -162,48 +167,36 @@ class Recollection:
     def _from_lore(self, source: _Source, db: apsw.Connection) -> list[Candidate]:
         now, name, lore = self._situation(), source.info.name, source.lore
         asked = words_of(f"{now.goal} {now.input} {now.error}" if now.tool else now.goal)
-        found = [
-            m for m in matching(lore, now, words_of(now.goal) if self._plan.similar else None) if self._may_tell(m)
-        ]
+        found = matching(lore, now, words_of(now.goal) if self._plan.similar else None, self._asked.user)
         out: list[Candidate] = []
-        covered: set[str] = set()
         if self._plan.part(Tier.SKILL):
-            skills = self._skills(db, source, found, now)
-            out += [c for c, _ in skills]
-            covered = {p for c, policies in skills if not c.untested for p in policies}
+            out += self._skills(db, source, found, now)
         if self._plan.part(Tier.GUIDANCE):
-            told = {h.policy for h in self._going.hints} if source is self._sources[0] else set()
-            if source is self._sources[0]:
-                out += [hint_candidate(h, hint_line(h), name, h.policy or "") for h in self._going.hints]
-            shown_ = [m for m in found if m.id not in covered and m.id not in told]
-            policies = shown.policies_of(db, [m.entry.memory for m in shown_])
-            out += [policy_candidate(p, m.how, name) for p, m in zip(policies, shown_, strict=True)]
+            hints = self._going.hints if source is self._sources[0] else ()
+            told = {h.policy for h in hints}
+            out += [hint_candidate(h, hint_line(h), name, h.policy or "") for h in hints]
+            untold = [m for m in found if m.id not in told]
+            policies = shown.policies_of(db, [m.entry.memory for m in untold])
+            out += [policy_candidate(p, m.how, name) for p, m in zip(policies, untold, strict=True)]
         if self._plan.part(Tier.WORLD):
             out += world_candidates(lore.world.values(), now, asked, name)
         return out
 
-    def _may_tell(self, found: Matched) -> bool:
-        """A directive is its owner's: nobody is told what somebody else wants."""
-        memory = found.entry.memory
-        return found.entry.body.form is not Form.DIRECTIVE or memory.owner in (None, self._asked.user)
-
     def _skills(
         self, db: apsw.Connection, source: _Source, policies: Sequence[Matched], now: Situation
-    ) -> list[tuple[Candidate, tuple[str, ...]]]:
-        if self._asked.trigger is Trigger.SKILL:
-            entry = named(source.lore, self._asked.query)
+    ) -> list[Candidate]:
+        name, asked = source.info.name, self._asked
+        if asked.trigger is Trigger.SKILL:
+            entry = named(source.lore, asked.query)
             if entry is None:
                 return []
-            skill = shown.skills_of(db, [entry.memory])[0]
             values = {k: v for m in policies if m.id in entry.body.policies for k, v in m.how.values.items()}
-            how = Applies(NAMED, "name", values)
-            return [(skill_candidate(skill, how, source.info.name, whole=True), entry.body.policies)]
+            room = room_of(Tier.SKILL, asked.max_tokens)
+            skill = shown.skills_of(db, [entry.memory])[0]
+            return [skill_candidate(skill, Applies(NAMED, "name", values), name, whole=room)]
         fits = fitting(source.lore, policies, words_of(now.goal))
         skills = shown.skills_of(db, [f.entry.memory for f in fits])
-        return [
-            (skill_candidate(skill, fit.how, source.info.name), fit.entry.body.policies)
-            for skill, fit in zip(skills, fits, strict=True)
-        ]
+        return [skill_candidate(skill, fit.how, name) for skill, fit in zip(skills, fits, strict=True)]
 
     # -- what was lived and told ---------------------------------------------------------------------------------
 
@@ -266,18 +259,22 @@ class Recollection:
 
     def _episodes(self, db: apsw.Connection, source: _Source, best: dict[str, float]) -> list[Candidate]:
         """The past tasks that are alike: by what the search says, or by the words of what was asked."""
-        out, asked = [], words_of(self._situation().goal)
+        asked = words_of(self._situation().goal)
+        found: list[tuple[float, Episode]] = []
         for id in sorted(best, key=lambda i: (-best[i], i))[:EPISODES]:
             episode = lived.episode(db, id)
             if episode is None or episode.is_open:
                 continue
             score = max(best[id], alike(asked, words_of(episode.goal)))
-            if score < LEAST_EPISODE:
-                continue
-            made = episode_candidate(episode, lived.steps(db, id), score, source.info.name, self._zone)
-            if made is not None:
-                out.append(made)
-        return out
+            if score >= LEAST_EPISODE:
+                found.append((score, episode))
+        part = self._plan.part(Tier.EXPERIENCE)
+        found.sort(key=lambda f: (-episode_rank(f[1], f[0]), f[1].id))
+        made = (
+            episode_candidate(episode, lived.steps(db, episode.id), score, source.info.name, self._zone)
+            for score, episode in found[: part.limit + 1 if part is not None else 0]
+        )
+        return [c for c in made if c is not None]
 
     def _tried(self, db: apsw.Connection, source: _Source, current: str | None) -> list[Candidate]:
         """What came of the very same call before: worked or failed, the newest of each."""
@@ -292,13 +289,26 @@ class Recollection:
 
     # -- the end -------------------------------------------------------------------------------------------------
 
+    def _block(self) -> Block:
+        """The block; policies that a skill in it is made of are left out, where that says all they say."""
+        offered = distinct(self._candidates)
+        whole = make_block(offered, self._plan, self._asked.max_tokens)
+        said = {c.item.memory: c for c in offered if c.item.tier is Tier.SKILL and not c.untested}
+        shown_ = {i.memory for i in whole.items if i.memory in said and i.text == said[i.memory].item.text}
+        covered = {p for id in shown_ for p in said[id].says}
+        if not covered:
+            return whole
+        rest = [c for c in offered if c.item.tier is not Tier.GUIDANCE or c.item.memory not in covered or c.item.hint]
+        made = make_block(rest, self._plan, self._asked.max_tokens)
+        return made if shown_ <= {i.memory for i in made.items if i.memory in shown_} else whole
+
     async def _note(self, block: Block) -> None:
         """Trials of what was handed out, and that hints were delivered: one small change."""
         own, going = self._sources[0], self._going
         hints = [i.hint for i in block.items if i.hint is not None]
         trials = [i for i in block.items if i.trial and i.memory] if going.episode is not None else []
         episode = going.episode.id if going.episode is not None else ""
-        if own.store.read_only or not (hints or trials):
+        if not (hints or trials):
             return
 
         def note(tx: Any) -> None:

@@ -202,8 +202,8 @@ class Skills(Base):
             made = await other.write(lambda tx: skill_edit.copy_of(tx, source, id))
             if made is None:
                 return 0
-            purged = await other.purge([made], Change(actor=user, cause=f"no longer shared from {source}"))
-            return len(purged.ids)
+            await other.purge([made], Change(actor=user, cause=f"no longer shared from {source}"))
+            return 1
 
     async def _hand_out(self, user: str, info: CubeInfo, store: SqliteCube, skill: str, session: str) -> bool:
         """Begin a trial where the session has an open episode: in the skill's cube, or in the user's own, from where it counts

@@ -274,9 +274,9 @@ _SUBCOMMAND = re.compile(r"[a-z][a-z-]{1,30}")
 _ARGUMENT = re.compile(r"'[^']{0,2000}'|\"[^\"]{0,2000}\"|[^\s'\"]+|['\"]")
 
 
-def action_head(tool: str, input: str) -> str:
+def action_head(tool: str, input: str, *, keys: bool = True) -> str:
     """What kind of action a call is, in a few words: the tool and the command it runs (`bash apt-get install`), or the tool and
-    the keys it was given (`write_file content path`).
+    the `keys` it was given (`write_file content path`).
     """
     given = _json(input)
     if isinstance(given, dict):
@@ -284,7 +284,7 @@ def action_head(tool: str, input: str) -> str:
             if isinstance(given.get(key), str):
                 return " ".join((tool, *_command(given[key]))).strip()
         verbs = [v for key in _VERB_KEYS if isinstance(v := given.get(key), str) and _SUBCOMMAND.fullmatch(v.lower())]
-        return " ".join((tool, *verbs, *sorted(str(k)[:40] for k in given)[:12])).strip()
+        return " ".join((tool, *verbs, *(sorted(str(k)[:40] for k in given)[:12] if keys else ()))).strip()
     if isinstance(given, list):
         return " ".join((tool, *_command(" ".join(str(x) for x in given[:3])))).strip()
     return " ".join((tool, *_command(input))).strip()

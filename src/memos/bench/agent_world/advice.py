@@ -20,7 +20,7 @@ _ASIDE = re.compile(r"(?<=\.) +(?:check|fill in|not seen to hold|needs):", re.IG
 _FIRST = re.compile(r"\b(?:first|before|always)\b|先", re.IGNORECASE)
 _WANTED = re.compile(r"^- wanted:|^(?:- )?after \d+ failures", re.IGNORECASE)
 _HOLE = re.compile(r"\{(\w+)\}")
-_ERROR = re.compile(r"\bfails with:? (.+?): do `", re.IGNORECASE)
+_ERROR = re.compile(r"\bfails with:? (.+?)(?:: do `|\.(?= [A-Z(\[]|$))", re.IGNORECASE)
 _LINE = re.compile(r"^\s*(?:-|\d+\.) ")
 _MARK = re.compile(r"\s*\[[a-z]:[\w-]+\]\s*$")
 
@@ -52,7 +52,7 @@ class Advice:
             values = fits(pattern, error, within=True)
             if values is not None:
                 return self._filled(command, values, must=False)
-        return self._filled(command, {}, must=False) if self.patterns and self.about == error else []
+        return self._filled(command, {}, must=False) if self.about == error else []
 
     def naming(self, object: str) -> list[str]:
         """The commands, where all of them can be run as they stand and one names an object."""

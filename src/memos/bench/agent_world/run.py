@@ -17,6 +17,7 @@ from memos.memory.learned import Form, State
 from memos.system import AsyncMemOS
 
 START = datetime(2026, 3, 2, 9, tzinfo=UTC)
+READ = (Tier.SKILL, Tier.GUIDANCE)  # the tiers that the agent takes advice from
 PRAISE = ("Thanks, that works", "Great, it works now", "谢谢，已经好了")
 BLAME = ("No, that is wrong, it does not work", "This is still broken", "不对，还是不行")
 
@@ -120,6 +121,7 @@ class Remembering:
             environment=self._task.problem.environment,
             tool=TOOL,
             error=error,
+            tiers=READ,
             max_tokens=600,
         )
         return self._read(recalled)
@@ -133,7 +135,7 @@ class Remembering:
         await self._memos.end_session(self._session, at=self._clock.tick())
 
     def _read(self, recalled: Recalled) -> list[str]:
-        mine = [i.text for i in recalled.items if i.tier in (Tier.SKILL, Tier.GUIDANCE)]
+        mine = [i.text for i in recalled.items if i.tier in READ]
         self.shown += mine
         return mine
 

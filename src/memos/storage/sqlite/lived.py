@@ -481,6 +481,15 @@ def lessons_free(db: apsw.Connection, bucket: bytes, form: str, limit: int) -> l
     return [*map(_lesson, reversed(found))]
 
 
+def lessons_elsewhere(db: apsw.Connection, bucket: bytes, form: str, limit: int) -> list[Lesson]:
+    """The newest good lessons of a form, of all buckets but one, that are evidence of no policy, newest first."""
+    found = db.execute(
+        f"SELECT {_LESSON} WHERE l.form=? AND l.bucket<>? AND l.memory IS NULL AND l.value>0 ORDER BY l.l DESC LIMIT ?",
+        (form, bucket, limit),
+    )
+    return [*map(_lesson, found)]
+
+
 def episodes_by_id(db: apsw.Connection, ids: Collection[str]) -> dict[str, Episode]:
     """Episodes by id."""
     found = db.execute(

@@ -14,6 +14,8 @@ import apsw
 from memos.memory.ids import id_from_bytes, id_to_bytes
 from memos.memory.time import from_micros
 
+_LOOKED_AT = 400  # attempts at one thing, the newest
+
 
 @dataclass(frozen=True, slots=True)
 class Use:
@@ -53,6 +55,18 @@ def environments_of(db: apsw.Connection, ids: Collection[str]) -> Counter[str]:
     return Counter(dict(rows))
 
 
+def tools_used(db: apsw.Connection) -> list[str]:
+    """The tools of the newest calls."""
+    sql = "SELECT DISTINCT tool FROM (SELECT tool FROM steps WHERE tool IS NOT NULL ORDER BY s DESC LIMIT ?) ORDER BY tool"
+    return [str(tool) for (tool,) in db.execute(sql, (_LOOKED_AT,))]
+
+
+def count_episodes(db: apsw.Connection, policies: Collection[str]) -> int:
+    """How many episodes teach any of these policies."""
+    sql = "SELECT count(DISTINCT episode) FROM lessons WHERE memory IN (SELECT unhex(value) FROM json_each(?))"
+    return int(str(db.execute(sql, (_hex(policies),)).get))
+
+
 def place_of_step(db: apsw.Connection, id: str) -> tuple[str, int] | None:
     """The episode of a step, and its number."""
     found: Any = db.execute(
@@ -76,8 +90,9 @@ def policies_of_failures(db: apsw.Connection, contexts: Collection[tuple[str, by
     found: dict[bytes, None] = {}
     for tool, context in contexts:
         failed = db.execute(
-            "SELECT s, episode FROM steps WHERE tool=? AND context=? AND ok=0 ORDER BY s DESC LIMIT ?",
-            (tool, context, limit),
+            "SELECT s, episode FROM (SELECT s, episode, ok FROM steps WHERE tool=? AND context=? ORDER BY s DESC LIMIT ?) "
+            "WHERE ok=0 LIMIT ?",
+            (tool, context, _LOOKED_AT, limit),
         ).fetchall()
         numbers = {number for number, _ in failed}
         for e in dict.fromkeys(e for _, e in failed):

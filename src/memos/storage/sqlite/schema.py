@@ -134,6 +134,7 @@ CREATE TABLE lessons(
 CREATE INDEX lessons_episode ON lessons(episode);
 CREATE INDEX lessons_bucket ON lessons(bucket, episode);
 CREATE INDEX lessons_free ON lessons(bucket, form, episode) WHERE memory IS NULL;
+CREATE INDEX lessons_elsewhere ON lessons(form, l) WHERE memory IS NULL;
 CREATE INDEX lessons_taught ON lessons(bucket, memory) WHERE memory IS NOT NULL;
 CREATE INDEX lessons_memory ON lessons(memory, episode, value) WHERE memory IS NOT NULL;
 
