@@ -244,6 +244,12 @@ def test_a_skill_is_edited_in_the_editor(
     assert "EDITOR" in memos("skills", "edit", skill, code=2).stderr
 
 
+def test_what_the_library_says_is_said_in_options(memos: Memos, skill: str, tmp_path: Path) -> None:
+    memos("skills", "export", "--to", str(tmp_path / "out"))
+    assert "or --overwrite" in memos("skills", "export", "--to", str(tmp_path / "out"), code=2).stderr
+    assert "`memos turn start`" in memos("turn", "step", "bash", "-i", "ls", "-s", "nobody-spoke").stderr
+
+
 def test_skills_go_out_and_in(memos: Memos, answer: Answer, skill: str, tmp_path: Path) -> None:
     out = tmp_path / "out"
     assert f"wrote {out / skill}" in memos("skills", "export", "--to", str(out)).stdout

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from evolution_script import Did, Script, play
+
 from memos.evolution import policies
 from memos.evolution.learn import CaseBuilder
 from memos.memory.learned import PolicyBody
@@ -18,7 +19,9 @@ from memos.storage.sqlite.tx import SqliteTx
 MISSING = "  native.c:{n}:10: fatal error: {library}-fe.h: No such file or directory\ncompilation terminated."
 
 
-def header(package: str, library: str, *, score: float | None = 1.0, environment: str = "debian", n: int = 3, **more: Any) -> Script:
+def header(
+    package: str, library: str, *, score: float | None = 1.0, environment: str = "debian", n: int = 3, **more: Any
+) -> Script:
     """A package needs the headers of a library."""
     did = [
         Did(f"pip install {package}", False, MISSING.format(n=n, library=library)),
@@ -39,7 +42,9 @@ def setting(service: str, key: str, value: int, *, score: float = 1.0, restart: 
 
 def denied(name: str, *, score: float = -1.0) -> Script:
     """What never works."""
-    return Script(f"Frob {name}", [Did(f"frob {name}", False, f"frob: {name} is not supported on this host")], score=score)
+    return Script(
+        f"Frob {name}", [Did(f"frob {name}", False, f"frob: {name} is not supported on this host")], score=score
+    )
 
 
 def call_json(host: str, port: int) -> Script:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memos.evolution.credit import BETWEEN, REFLECTED, RESOLVED, USED, alphas, credits, is_telling, priority
+from memos.evolution.credit import BETWEEN, REFLECTED, RESOLVED, USED, alphas, credits_of, is_telling, priority
 from memos.evolution.reward import ALPHA
 from memos.memory.episode import Signal, SignalSource, Step, StepRole, ToolUse
 from memos.memory.ids import new_id
@@ -31,7 +31,7 @@ def call(
 def test_values_of_the_formula_reckoned_by_hand() -> None:
     steps = [word(1, "install it"), call(2, "pip install psycopg2", False), call(3, "apt install libpq-dev")]
     steps += [call(4, "pip install psycopg2"), word(5, "Done.", StepRole.ASSISTANT)]
-    found = credits(steps, 1.0)
+    found = credits_of(steps, 1.0)
     assert [found[n].alpha for n in range(1, 6)] == [0.0, 0.0, 0.7, 0.8, 0.0]
     assert found[5].value == pytest.approx(1.0)
     assert found[4].value == pytest.approx(0.8 * 1 + 0.2 * 0.9 * 1.0)  # .98
@@ -41,7 +41,7 @@ def test_values_of_the_formula_reckoned_by_hand() -> None:
 
 
 def test_without_any_part_the_reward_fades_by_a_tenth_with_each_step() -> None:
-    found = credits([word(n, "…") for n in range(4)], -0.5)
+    found = credits_of([word(n, "…") for n in range(4)], -0.5)
     assert [found[n].value for n in range(4)] == pytest.approx([-0.3645, -0.405, -0.45, -0.5])
 
 
@@ -96,7 +96,7 @@ def test_what_a_model_says_of_a_step_takes_the_place_of_rules() -> None:
     steps = [call(1, "ls"), word(2, "Done.", StepRole.ASSISTANT)]
     told = [Signal(SignalSource.MODEL, ALPHA, 0.65, T0, steps[0].id)]
     assert alphas(steps, told)[1] == 0.65
-    assert credits(steps, 1.0, told)[1].value == pytest.approx(0.65 + 0.35 * 0.9)
+    assert credits_of(steps, 1.0, told)[1].value == pytest.approx(0.65 + 0.35 * 0.9)
 
 
 def test_priority_is_halved_every_thirty_days_and_never_negative() -> None:
@@ -111,7 +111,7 @@ def test_priority_is_halved_every_thirty_days_and_never_negative() -> None:
     st.floats(-1, 1),
 )
 def test_no_value_is_further_from_zero_than_the_reward(given_: list[tuple[str, bool | None]], reward: float) -> None:
-    found = credits([call(n, text, ok) for n, (text, ok) in enumerate(given_)], reward)
+    found = credits_of([call(n, text, ok) for n, (text, ok) in enumerate(given_)], reward)
     assert len(found) == len(given_)
     assert all(
         abs(c.value) <= abs(reward) + 1e-12 and c.value * reward >= 0 and 0 <= c.alpha <= 1 for c in found.values()

@@ -119,7 +119,10 @@ def test_a_long_text_is_read_in_no_time_and_pasted_material_is_no_directive() ->
     directives_of("以后不要" * 20_000)
     assert time.process_time() - began < 2
     assert directives_of("```\n# always run this as root\nrm -rf /\n```") == ()
-    assert directives_of("Fix the issue. " * 60 + "You must not modify the test files.") == ()
+    long = "Fix the issue that is told below. " * 60
+    assert directives_of(long + "You must not modify the tests. Always use the helper. Use a instead of b.") == ()
+    assert len(directives_of(long + "And from now on, write to the log.")) == 1
+    assert len(directives_of("Rules:\n- Never use sudo.\n2. Always ask first.\n1、以后不要用root。")) == 3
 
 
 @given(st.text(max_size=300))

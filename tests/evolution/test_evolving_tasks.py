@@ -85,6 +85,15 @@ async def test_an_episode_is_learned_from_by_itself_after_its_session_ended(tmp_
         assert found.due_at is None
 
 
+async def test_after_a_verdict_nothing_more_is_waited_for(tmp_path: Path) -> None:
+    async with system(tmp_path, reward_window=3600) as memos:
+        id = await worked(memos)
+        await memos.report_outcome(1.0, session="s")
+        other = await memos.start_turn("now the mail server", session="s", task="new", recall=False)
+        assert other.closed == id
+        assert (await until(lambda: valued(memos, id))).outcome == "success"
+
+
 async def test_late_feedback_is_learned_from_at_once(tmp_path: Path) -> None:
     async with system(tmp_path) as memos:
         id = await worked(memos)

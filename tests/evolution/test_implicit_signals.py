@@ -117,7 +117,20 @@ def test_thanks_for_what_failed_is_no_praise() -> None:
 
 
 @pytest.mark.parametrize(
-    "message", ["", "\x00", "no " * 100_000, "。" * 100_000, "太" * 50_000, "a" * 200_000, "the a b " * 30_000]
+    "message",
+    [
+        "",
+        "\x00",
+        "no " * 100_000,
+        "。" * 100_000,
+        "太" * 50_000,
+        "a" * 200_000,
+        "the a b " * 30_000,
+        "嗯啊哦" * 5_000,
+        "哈" * 5_000 + "x",
+        "干得好好吧 " * 2_000,
+        "ok great thanks " * 5_000,
+    ],
 )
 def test_anything_is_read_quickly(message: str) -> None:
     begun = time.perf_counter()

@@ -6,8 +6,9 @@ from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
 import pytest
-
 from evolution_script import Did, Script, play
+from policy_script import MISSING, header
+
 from memos.evolution.case import Case
 from memos.evolution.learn import CaseBuilder
 from memos.evolution.lessons import lessons_of, told
@@ -15,7 +16,6 @@ from memos.storage.sqlite import lived
 from memos.storage.sqlite.cube import SqliteCube
 from memos.storage.sqlite.lived import Lesson
 from memos.text.signature import signature_key
-from policy_script import MISSING, header
 
 
 @pytest.fixture
@@ -38,7 +38,9 @@ def words(case: Case, lesson: Lesson) -> tuple[str, list[str]]:
     return one.input, [s.use.input for s in one.actions if s.use]
 
 
-async def taught(store: SqliteCube, did: Sequence[Did], score: float | None = 1.0) -> dict[str, list[tuple[str, list[str]]]]:
+async def taught(
+    store: SqliteCube, did: Sequence[Did], score: float | None = 1.0
+) -> dict[str, list[tuple[str, list[str]]]]:
     case = await case_of(store, Script("Do it", did, score=score))
     out: dict[str, list[tuple[str, list[str]]]] = {}
     for lesson in lessons_of(case):

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from evolution_script import Did, Script, moment, play
+from policy_script import again, all_policies, call_json, chinese, denied, header, learn_in, live, only, setting
+
 from memos.evolution import policies
 from memos.evolution.by_hand import set_state
 from memos.memory.episode import Signal, SignalSource
@@ -20,7 +21,6 @@ from memos.storage.sqlite import lived
 from memos.storage.sqlite.cube import SqliteCube
 from memos.text.signature import telling_line
 from memos.text.template import fill, match, match_any
-from policy_script import again, all_policies, call_json, chinese, denied, header, learn_in, live, only, setting
 
 
 @pytest.fixture
@@ -77,7 +77,8 @@ async def test_what_only_one_episode_needed_is_left_out(store: SqliteCube) -> No
 
 async def test_different_noise_in_each_is_left_out_too(store: SqliteCube) -> None:
     await live(
-        store, [header("psycopg2", "libpq", noise=[Did("dns flush")]), header("lxml", "libxml2", noise=[Did("clock sync")])]
+        store,
+        [header("psycopg2", "libpq", noise=[Did("dns flush")]), header("lxml", "libxml2", noise=[Did("clock sync")])],
     )
     _, body = await only(store, "fix")
     assert len(body.procedure) == 2
@@ -187,7 +188,9 @@ async def test_another_way_to_put_the_error_joins_the_same_policy(store: SqliteC
 
 
 async def test_learning_again_changes_nothing(store: SqliteCube) -> None:
-    ids = await live(store, [header("psycopg2", "libpq"), header("lxml", "libxml2"), setting("web", "a", 3), setting("db", "b", 4)])
+    ids = await live(
+        store, [header("psycopg2", "libpq"), header("lxml", "libxml2"), setting("web", "a", 3), setting("db", "b", 4)]
+    )
     before = await all_policies(store)
     told = await whats(store)
     for id in (*ids, *reversed(ids)):
@@ -248,7 +251,9 @@ async def tried(store: SqliteCube, memory: str, outcomes: str, start: int = 100)
             lived.hand_out(tx, memory, id, moment(n * 60))
             learn_in(tx, id)
             reward = 0.8 if good else -0.8
-            lived.resolve_trial(tx, memory, id, "pass" if good else "fail", reward, True, moment(n * 60) + timedelta(minutes=55))
+            lived.resolve_trial(
+                tx, memory, id, "pass" if good else "fail", reward, True, moment(n * 60) + timedelta(minutes=55)
+            )
             policies.settle(tx, {memory})
 
     await store.write(write)
@@ -291,3 +296,19 @@ async def test_a_state_chosen_by_hand_stays(store: SqliteCube) -> None:
 
 def _names(pattern: str) -> list[str]:
     return [piece.partition("}")[0] for piece in pattern.split("{")[1:]]
+
+
+async def test_where_it_did_not_help_is_its_boundary(store: SqliteCube) -> None:
+    await live(store, [header("psycopg2", "libpq"), header("lxml", "libxml2")])
+    memory, _ = await only(store, "fix")
+
+    def elsewhere(tx: Any) -> None:
+        id = play(tx, Script("Something", [Did("x")], score=-1.0, environment="fedora"), 50)
+        lived.hand_out(tx, memory.id, id, moment(3000))
+        learn_in(tx, id)
+        lived.resolve_trial(tx, memory.id, id, "unknown", -0.8, True, moment(3001))
+        policies.settle(tx, {memory.id})
+
+    await store.write(elsewhere)
+    found, body = await only(store, "fix")
+    assert body.boundary == "in fedora" and body.state is State.ACTIVE and "Not seen to hold: in fedora" in found.text

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from functools import partial
 from pathlib import Path
 
 import pytest
+from policy_script import all_policies, header, learn_in, live, only
 
 from memos.memory.learned import PolicyBody, State
 from memos.storage.sqlite import lived
 from memos.storage.sqlite.cube import SqliteCube
-from policy_script import all_policies, header, learn_in, live, only
 
 
 @pytest.fixture
@@ -28,7 +29,7 @@ async def learn_due(store: SqliteCube) -> list[str]:
     """Learn from what is due, as the background does; returns which episodes that were."""
     out = []
     while due := await store.lived(lived.due, None, 1):
-        await store.write(lambda tx, id=due[0]: learn_in(tx, id))
+        await store.write(partial(learn_in, id=due[0]))
         out.append(due[0])
     return out
 
@@ -36,7 +37,9 @@ async def learn_due(store: SqliteCube) -> list[str]:
 async def no_word_of(store: SqliteCube, word: str) -> None:
     def count(db: object) -> int:
         found = 0
-        for (table,) in db.execute("SELECT name FROM sqlite_schema WHERE type='table' AND sql NOT LIKE 'CREATE VIRTUAL%'"):  # type: ignore[attr-defined]
+        for (table,) in db.execute(
+            "SELECT name FROM sqlite_schema WHERE type='table' AND sql NOT LIKE 'CREATE VIRTUAL%'"
+        ):  # type: ignore[attr-defined]
             for row in db.execute(f'SELECT * FROM "{table}"'):  # type: ignore[attr-defined]
                 for value in row:
                     raw = value if isinstance(value, bytes) else str(value).encode()
@@ -85,7 +88,9 @@ async def test_former_versions_of_a_policy_keep_no_word_either(store: SqliteCube
 async def test_other_policies_stay_as_they_are(store: SqliteCube) -> None:
     from policy_script import setting
 
-    ids = await live(store, [header("psycopg2", "libpq"), header("lxml", "libxml2"), setting("web", "a1", 3), setting("db", "b1", 4)])
+    ids = await live(
+        store, [header("psycopg2", "libpq"), header("lxml", "libxml2"), setting("web", "a1", 3), setting("db", "b1", 4)]
+    )
     kept, _ = await only(store, "path")
     await learn_due(store)
     doomed = await steps_of(store, ids[0])

@@ -7,13 +7,13 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+from policy_script import all_policies, header, live, only
 
 from llm_models import ScriptedModel
 from memos.errors import ModelError
 from memos.evolution import refining
 from memos.memory.learned import PolicyBody
 from memos.storage.sqlite.cube import SqliteCube
-from policy_script import all_policies, header, live, only
 
 GOOD = {
     "title": "Missing headers while installing a package",
@@ -60,7 +60,7 @@ async def test_a_version_is_asked_about_once(store: SqliteCube) -> None:
 
 async def test_an_unusable_answer_leaves_the_words_of_the_rules(store: SqliteCube) -> None:
     _, before = await only(store, "fix")
-    model, after = await refined(store, "I would rather not.")
+    _, after = await refined(store, "I would rather not.")
     assert after == before and after.author == "rules"
     assert await store.lived(refining.unrefined) == []
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from evolution_script import Did, Script, moment, play
+
 from memos.evolution import repair
 from memos.evolution.learn import CaseBuilder, learn_episode
 from memos.memory.ids import new_id
@@ -143,6 +143,16 @@ def test_a_policy_that_says_what_failed_is_no_advice(cube: Cube) -> None:
     cube.learn(dataclasses.replace(FIX, procedure=(Action("shell", "pip install {package}"),)))
     hint = cube.fail(cube.begin())
     assert hint is not None and hint.policy is None and hint.prefer == ""
+
+
+def test_what_was_done_in_vain_is_not_advised_but_what_may_pass_is(cube: Cube) -> None:
+    policy = cube.learn(FIX)
+    vain, passing = cube.begin(session="a"), cube.begin(session="b", n=1)
+    cube.step(vain, APT, said="E: Unable to locate package libpq-dev")
+    cube.step(passing, APT, said="connection reset by peer")
+    first, second = cube.fail(vain), cube.fail(passing)
+    assert first is not None and first.policy is None
+    assert second is not None and second.policy == policy
 
 
 def test_a_retired_policy_is_no_advice(cube: Cube) -> None:

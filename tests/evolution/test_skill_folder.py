@@ -122,7 +122,10 @@ def test_a_guide_that_was_changed_by_hand_is_believed_and_not_the_fields_beside_
 def test_what_people_do_not_see_is_marked_on_the_way_out() -> None:
     body = replace(BODY, procedure=(Action("shell", "printf '\x1b[0m\u202e'"),), description="x \u200b y")
     (found,) = read_skills(zip_of([skill(body)]))
-    assert found.body.procedure == (Action("shell", "printf '\ufffd[0m\ufffd'"),) and found.body.description == "x \ufffd y"
+    assert (
+        found.body.procedure == (Action("shell", "printf '\ufffd[0m\ufffd'"),)
+        and found.body.description == "x \ufffd y"
+    )
 
 
 def test_the_same_skills_make_the_same_bytes() -> None:

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from evolution_script import Did, Script, moment, play
+
 from memos.evolution.learn import CaseBuilder
 from memos.evolution.trials import outcome_of, resolve, taken
 from memos.memory.ids import new_id

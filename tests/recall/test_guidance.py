@@ -14,7 +14,7 @@ from memos.memory.model import Kind, Memory
 from memos.recall.guidance import matching
 from memos.recall.lore import Entry, Lore
 from memos.recall.skill_lines import fitting, named
-from memos.text.applies import Applies, Situation, alike, applies, open_parameters, words_of
+from memos.text.applies import Applies, Situation, alike, applies, is_passing, open_parameters, words_of
 
 LIB = Parameter("lib", "error", ("libxml", "libpq"))
 PACKAGE = Parameter("package", "goal", ("lxml", "psycopg2"))
@@ -255,6 +255,31 @@ def test_a_goal_that_is_alike_brings_a_path_up_behind_one_that_fits() -> None:
     assert found.how.by == "alike"
     assert found.how.strength < how(PATH, goal="deploy a to production").strength
     assert matching(lore(path), Situation(goal=goal), None) == []
+
+
+MISSING = "fatal error: libpq.h: No such file or directory"
+
+
+def test_what_was_done_in_vain_is_not_said_again() -> None:
+    fix, pip = Action("shell", "apt install libpq-dev"), "pip install psycopg2"
+    before = Situation(tool="shell", input=pip, error=MISSING, earlier=(Action("shell", pip),))
+    assert len(matching(lore(FIX), before, None)) == 1
+    assert matching(lore(FIX), replace(before, earlier=(fix, Action("shell", pip))), None) == []
+
+
+@pytest.mark.parametrize(
+    ("error", "passes"),
+    [
+        ("connection reset by peer", True),
+        ("curl: (28) Operation timed out", True),
+        ("HTTP 503 Service Unavailable", True),
+        ("请求超时，请稍后再试", True),
+        ("E: Unable to locate package foo", False),
+        ("port 5030 is taken", False),
+    ],
+)
+def test_a_failure_that_may_pass_by_itself(error: str, passes: bool) -> None:
+    assert is_passing(error) is passes
 
 
 def test_likeness_needs_more_than_one_common_word() -> None:

@@ -88,6 +88,11 @@ def test_who_asked_for_this_and_what_they_agreed_to_before(memos: MemOS) -> None
     assert "who before that said" in best.text and len(best.hops) == 1
 
 
+def test_who_asked_is_answered_by_the_request_itself(lived_in: MemOS) -> None:
+    best = lived_in.world("who asked for this?").paths[0]
+    assert best.hops == () and best.text.startswith("default asked: “Please start the app mail”")
+
+
 def test_what_cannot_be_is_said(memos: MemOS) -> None:
     with pytest.raises(InvalidInput, match="empty"):
         memos.world("  ")

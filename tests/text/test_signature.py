@@ -31,7 +31,10 @@ error: command 'gcc' failed with exit code 1"""
         ("E: Unable to locate package libfoo-dev", "E: Unable to locate package <name>"),
         ("curl: (6) Could not resolve host: foo.example.com", "curl: (<n>) Could not resolve host: <host>"),
         ("HTTP 404 Not Found for url: https://api.x.com/v1/u/3", "HTTP 404 Not Found for url: <url>"),
-        ("OSError: [Errno 28] No space left on device: '/tmp/x'", "OSError: [Errno 28] No space left on device: <path>"),
+        (
+            "OSError: [Errno 28] No space left on device: '/tmp/x'",
+            "OSError: [Errno 28] No space left on device: <path>",
+        ),
         ("process exited with code 137", "process exited with code 137"),
         ("错误：找不到软件包 libpq-dev", "错误：找不到软件包 <name>"),
         ("没有那个文件或目录: /etc/foo.conf", "没有那个文件或目录: <file>.conf"),
@@ -47,7 +50,10 @@ def test_the_telling_line_is_masked(text: str, signature: str) -> None:
     ("one", "other"),
     [
         ("ModuleNotFoundError: No module named 'yaml'", "ModuleNotFoundError: No module named 'requests'"),
-        ("a.c:3:1: fatal error: x.h: No such file or directory", "src/b.cc:99: fatal error: lib/y.h: No such file or directory"),
+        (
+            "a.c:3:1: fatal error: x.h: No such file or directory",
+            "src/b.cc:99: fatal error: lib/y.h: No such file or directory",
+        ),
         ("Error: service web is not running", "Error: service billing is not running"),
         ("/bin/sh: samtools: command not found", "/bin/sh: bwa: command not found"),
         ("connect to 10.0.0.3:5432 refused after 30s", "connect to 10.9.1.7:80 refused after 5s"),
@@ -65,7 +71,10 @@ def test_errors_of_one_kind_share_a_key(one: str, other: str) -> None:
     [
         ("HTTP 404", "HTTP 500"),
         ("exited with code 1", "exited with code 137"),
-        ("PermissionError: [Errno 13] Permission denied: 'x'", "FileNotFoundError: [Errno 2] No such file or directory: 'x'"),
+        (
+            "PermissionError: [Errno 13] Permission denied: 'x'",
+            "FileNotFoundError: [Errno 2] No such file or directory: 'x'",
+        ),
         ("fatal error: x.h: No such file or directory", "cat: x.txt: No such file or directory"),
         ("error TS2345: no", "error TS1005: no"),
     ],
@@ -125,8 +134,20 @@ def test_any_text_has_a_signature_that_is_stable_and_short(text: str) -> None:
     action_head("t", text)
 
 
-HOSTILE = ["a" * 50_000, "/a" * 20_000, "a." * 20_000, "'" * 20_000, "a-" * 20_000, ":" * 20_000, "1." * 20_000, "<" * 20_000]
-HOSTILE += ["error: " + h[:390] for h in HOSTILE] + ["\n".join(["x: " * 130] * 300), json.dumps({"command": "A=1 " * 500})]
+HOSTILE = [
+    "a" * 50_000,
+    "/a" * 20_000,
+    "a." * 20_000,
+    "'" * 20_000,
+    "a-" * 20_000,
+    ":" * 20_000,
+    "1." * 20_000,
+    "<" * 20_000,
+]
+HOSTILE += ["error: " + h[:390] for h in HOSTILE] + [
+    "\n".join(["x: " * 130] * 300),
+    json.dumps({"command": "A=1 " * 500}),
+]
 
 
 @pytest.mark.parametrize("text", HOSTILE)

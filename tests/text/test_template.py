@@ -9,7 +9,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from memos.text.template import escape, fill, generalise, match, match_any, names
+from memos.text.generalise import generalise
+from memos.text.template import escape, fill, match, match_any, names
 from memos.text.wordings import abstracted, wordings
 
 ROLES = ("goal", "error", "input", "action", "check")
@@ -48,14 +49,17 @@ def test_a_value_is_found_within_a_word() -> None:
 
 
 def test_what_stands_only_in_the_action_is_unknown() -> None:
-    template = generalise([("Open the door", "open --code alpha7"), ("Open the door", "open --code zeta9")], ("goal", "action"))
+    template = generalise(
+        [("Open the door", "open --code alpha7"), ("Open the door", "open --code zeta9")], ("goal", "action")
+    )
     assert template is not None
     assert [(p.name, p.source, p.examples) for p in template.parameters] == [("code", "unknown", ("alpha7", "zeta9"))]
 
 
 def test_json_inputs_become_json_patterns() -> None:
     cases = [
-        (f"Restart {n}", json.dumps({"service": n, "wait": s, "mode": "hard"})) for n, s in (("web", 3), ("billing-api", 40))
+        (f"Restart {n}", json.dumps({"service": n, "wait": s, "mode": "hard"}))
+        for n, s in (("web", 3), ("billing-api", 40))
     ]
     template = generalise(cases, ("goal", "action"))
     assert template is not None
@@ -73,7 +77,9 @@ def test_chinese_texts() -> None:
 
 
 def test_names_come_from_the_words_around() -> None:
-    cases = [(f"deploy --region {r} the service {s} to host {h}",) for r, s, h in (("eu", "web", "a1"), ("us", "db", "b2"))]
+    cases = [
+        (f"deploy --region {r} the service {s} to host {h}",) for r, s, h in (("eu", "web", "a1"), ("us", "db", "b2"))
+    ]
     template = generalise(cases, ("goal",))
     assert template is not None
     assert template.patterns == ("deploy --region {region} the service {service} to host {host}",)
@@ -144,7 +150,11 @@ def test_an_escaped_text_matches_itself_alone(text: str) -> None:
     assert match(escape(text), text) == {}
 
 
-@given(st.lists(st.tuples(WORD, WORD, st.integers(0, 999)), min_size=2, max_size=5, unique_by=(lambda t: t[0], lambda t: t[1])))
+@given(
+    st.lists(
+        st.tuples(WORD, WORD, st.integers(0, 999)), min_size=2, max_size=5, unique_by=(lambda t: t[0], lambda t: t[1])
+    )
+)
 @settings(max_examples=150, deadline=None)
 def test_what_fills_a_template_matches_it(rows: list[tuple[str, str, int]]) -> None:
     cases = [(f"please install {a} now", f"error: {b}.h gone at {n}", f"get lib{b}-dev {a}") for a, b, n in rows]

@@ -35,8 +35,12 @@ def _parser() -> argparse.ArgumentParser:
     p.add_argument("--seeds", type=int, default=5, help="how many seeds (default 5)")
     p.add_argument("--first", type=int, default=0, help="the first seed (default 0; what is reported uses 100)")
     p.add_argument("--tasks", type=int, default=240, help="tasks of a run (default 240)")
-    p.add_argument("--embedder", default="default", help="embedder of the memory (default: default)")
-    p.add_argument("--no-asking", action="store_true", help="the agent reads what turns and steps are answered with, and asks nothing itself")
+    p.add_argument("--embedder", default="none", help="embedder of the memory (default none: words only)")
+    p.add_argument(
+        "--no-asking",
+        action="store_true",
+        help="the agent reads what turns and steps are answered with, and asks nothing itself",
+    )
     p.add_argument("--twice", action="store_true", help="make the first seed's run again and say whether both agree")
     p.add_argument("--plot", type=Path, help="file for the learning curve (SVG)")
     p.add_argument(

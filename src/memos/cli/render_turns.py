@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from memos.cli.lookup import short_id
 from memos.cli.render import many, safe, when
+from memos.cli.wording import in_cli_words
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -24,14 +25,14 @@ def started(done: TurnStarted) -> str:
     closed = f", which ended episode {short_id(done.closed)}" if done.closed else ""
     again = " (reported before)" if done.repeated else ""
     said = f"turn {done.turn} of episode {short_id(done.episode)}: {done.relation.kind.value.replace('_', ' ')}{closed}"
-    return "\n".join((said + again, *(f"note: {safe(n)}" for n in done.notices)))
+    return "\n".join((said + again, *_notes(done.notices)))
 
 
 def stepped(done: StepReported) -> str:
     """Where a step stands."""
     again = " (reported before)" if done.repeated else ""
     said = f"step {short_id(done.step)} in turn {done.turn} of episode {short_id(done.episode)}{again}"
-    return "\n".join((said, *(f"note: {safe(n)}" for n in done.notices)))
+    return "\n".join((said, *_notes(done.notices)))
 
 
 def ended(done: TurnEnded) -> str:
@@ -41,7 +42,7 @@ def ended(done: TurnEnded) -> str:
     said = (
         f"turn {done.turn} of episode {short_id(done.episode)} ended with {reply} and {many(len(done.steps), 'step')}"
     )
-    return "\n".join((said + again, *(f"note: {safe(n)}" for n in done.notices)))
+    return "\n".join((said + again, *_notes(done.notices)))
 
 
 def judged(done: OutcomeReported) -> str:
@@ -49,3 +50,7 @@ def judged(done: OutcomeReported) -> str:
     due = f"; learned from at {when(done.due_at)}" if done.due_at else "; learned from when it is over"
     wishes = f"; {many(len(done.directives), 'directive')} from now on" if done.directives else ""
     return f"episode {short_id(done.episode)}: {done.score:+.2f}{due}{wishes}"
+
+
+def _notes(notices: tuple[str, ...]) -> list[str]:
+    return [f"note: {safe(in_cli_words(notice))}" for notice in notices]

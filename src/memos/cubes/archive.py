@@ -21,7 +21,7 @@ import numpy as np
 from memos import __version__
 from memos.cubes import records
 from memos.cubes.container import MANIFEST, ArchiveReader, ArchiveWriter, Sum, whole_file
-from memos.cubes.lived_records import reader, row_line
+from memos.cubes.lived_records import RowCheck, reader, row_line
 from memos.cubes.pool import CubePool
 from memos.errors import ArchiveError, InvalidInput
 from memos.memory.ids import id_from_bytes, id_to_bytes
@@ -32,7 +32,7 @@ from memos.storage.sqlite import transfer, transfer_lived
 from memos.storage.sqlite.cube import SqliteCube
 from memos.storage.sqlite.registry import SqliteRegistry, check_name
 from memos.storage.sqlite.transfer import ModelInfo, StoredVector
-from memos.storage.sqlite.transfer_lived import LIVED, Sort, StoredRow
+from memos.storage.sqlite.transfer_lived import LIVED
 
 FORMAT, FORMAT_VERSION = "memos-cube", 1
 MEMORIES, EDGES, KEYS, TODO = "memories.jsonl", "edges.jsonl", "keys.jsonl", "todo.jsonl"
@@ -364,38 +364,13 @@ def _check(archive: ArchiveReader, manifest: _Manifest, progress: Progress) -> N
     if counts.images:
         images = _records(archive, IMAGES, records.read_image)
         _each(IMAGES, counts.images, images, lambda i: known(*i.records))
-    _check_lived(archive, counts, known)
+    check = RowCheck(known)
+    for name, table in LIVED.items():
+        if count := getattr(counts, name):
+            _each(_lived_member(name), count, _records(archive, _lived_member(name), reader(table)), check.row)
     for i, model in enumerate(manifest.models):
         what = f"vectors of {model.name!r}"
         _each(what, model.vectors, _vectors(archive, i, model), lambda v: _check_vector(v, seen))
-
-
-def _check_lived(archive: ArchiveReader, counts: AllCounts, known: Callable[[str], None]) -> None:
-    """What agents lived through: each row names only episodes and memories that are there."""
-    episodes: set[str] = set()
-
-    def check(row: StoredRow) -> None:
-        for column, value in zip(row.table.columns, row.values, strict=True):
-            if row.table.name == "episodes":
-                continue
-            if column.sort is Sort.EPISODE or (
-                column.name == "episode" and row.table.name == "trials" and not row["cube"]
-            ):
-                if value not in episodes:
-                    raise ArchiveError(f"episode {value}, which something points to, is not in the archive")
-            elif column.sort is Sort.ID and column.name != "episode" and value is not None and not _is_foreign(row):
-                known(value)
-        if row.table.name == "episodes":
-            episodes.add(row["id"])
-
-    for name, table in LIVED.items():
-        if count := getattr(counts, name):
-            _each(_lived_member(name), count, _records(archive, _lived_member(name), reader(table)), check)
-
-
-def _is_foreign(row: StoredRow) -> bool:
-    """Whether the memory of a row is, or may be, of another cube, or gone: events outlive what they tell of."""
-    return row.table.name == "learned" or (row.table.name == "trials" and bool(row["home"]))
 
 
 def _check_version(v: transfer.StoredVersion, seen: _Checked) -> None:

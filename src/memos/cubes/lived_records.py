@@ -8,7 +8,7 @@ from typing import Any
 
 from memos.cubes.records import bad, clock, ident, instant, json_line, text, whole
 from memos.errors import ArchiveError
-from memos.storage.sqlite.transfer_lived import Column, Sort, StoredRow, Table
+from memos.storage.sqlite.transfer_lived import EPISODES, LEARNED, TRIALS, Column, Sort, StoredRow, Table
 
 MOST_NAME, MOST_HEX, MOST_VALUES, MOST_STEPS = 1_000, 64, 100, 10_000
 MOST_NUMBER = 1 << 53
@@ -43,6 +43,28 @@ def reader(table: Table) -> Callable[[Any], StoredRow]:
         return StoredRow(table, tuple(values))
 
     return read
+
+
+class RowCheck:
+    """That each row names only episodes and memories that are there. `known` raises where a memory is not."""
+
+    def __init__(self, known: Callable[[str], None]) -> None:
+        self._known = known
+        self._episodes: set[str] = set()
+
+    def row(self, row: StoredRow) -> None:
+        """One row, after those of `episodes`. Raises ArchiveError."""
+        if row.table is EPISODES:
+            self._episodes.add(row["id"])
+            return
+        here = row.table is TRIALS and not row["cube"]
+        foreign = row.table is LEARNED or (row.table is TRIALS and bool(row["home"]))  # or gone: events outlive it
+        for column, value in zip(row.table.columns, row.values, strict=True):
+            if column.sort is Sort.EPISODE or (here and column.name == "episode"):
+                if value not in self._episodes:
+                    raise ArchiveError(f"episode {value}, which something points to, is not in the archive")
+            elif column.sort is Sort.ID and column.name != "episode" and value is not None and not foreign:
+                self._known(value)
 
 
 def _read(column: Column, value: Any, what: str) -> Any:

@@ -21,6 +21,7 @@ from memos.memory.model import EMPTY, TRUST_OF, Kind, Memory, Origin
 MOST_CHARS: Final = 1_000_000  # of an input, an output or an error
 SHOWN_INPUT, SHOWN_OUTPUT, SHOWN_ERROR = 400, 700, 400  # characters of each in the readable text
 MOST_NAME = 256
+MOST_NESTING = 64  # as `add` takes it: many a JSON reader stops at some depth
 MOST_SECONDS = 366 * 86_400.0
 USE, REFLECTION = "use", "reflection"  # in the body of a step's memory
 SUBAGENT = "subagent:"  # before the name of a sub-agent, as the tool of its step
@@ -272,7 +273,18 @@ def _info(value: object, where: str) -> Mapping[str, Any]:
     if len(plain) > MOST_CHARS:
         raise InvalidInput(f"{where} is {len(plain):,} characters of JSON, at most {MOST_CHARS:,} are kept")
     made: dict[str, Any] = json.loads(plain)
+    if _is_deeper(made, MOST_NESTING):
+        raise InvalidInput(f"{where} is nested more than {MOST_NESTING} deep; keep it flatter, or as a text")
     return made
+
+
+def _is_deeper(value: dict[str, Any], most: int) -> bool:
+    """Whether what an object holds is nested more than so deep."""
+    level: list[Any] = [value]
+    for _ in range(most + 1):
+        held = (one for v in level for one in (v.values() if isinstance(v, dict) else v))
+        level = [one for one in held if isinstance(one, (dict, list))]
+    return bool(level)
 
 
 def _clamped(text: str, where: str, notices: list[str]) -> str:

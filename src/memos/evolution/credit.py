@@ -6,7 +6,7 @@ A step's part (alpha) is what a model found, what the agent's own reflection sho
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 
 from memos.evolution.case import Credit
@@ -21,7 +21,7 @@ HALF_LIFE = 30.0  # days after which a memory's priority is half
 RESOLVED = 0.8  # the call succeeds that had failed before in this episode
 BETWEEN = 0.7  # a call that succeeds between a failure and the success of the same call: perhaps what resolved it
 USED = 0.4  # what a call brought to light (a name, a path, a number) is used by a later step
-REFLECTED = 0.5  # the agent said what it made of the step (memos-local §2.4)
+REFLECTED = 0.5  # the agent said what it made of the step (as in the MemOS local plugin)
 NOTHING = 0.0  # everything else, and always a call that fails
 
 MOST_CHARS = 20_000  # of an output or input that are looked at
@@ -29,22 +29,20 @@ _NAME = re.compile(r"[A-Za-z0-9_][\w./:@+-]{3,79}")
 _NEW = re.compile(r"[\d_./:@+-]|[a-z][A-Z]")  # what makes a name more than a word
 _FEWEST_TERMS = 2  # a reflection of fewer says nothing
 _NEW_TERMS = 0.3  # share of a reflection's terms that the step itself must not have said already
-_EMPTY_WORDS = frozenset(  # stems: what every step may say of itself
-    {
-        *("work", "success", "successful", "succeed", "fail", "failur", "error", "done", "ok", "okay", "good", "well", "fine"),
-        *("great", "expect", "complet", "finish", "task", "step", "call", "tool", "result", "ran", "run", "execut", "command"),
-        *("output", "input", "went"),
-    }
+_EMPTY = (  # stems: what every step may say of itself
+    "work success successful succeed fail failur error done ok okay good well fine great expect complet finish task step call "
+    "tool result ran run execut command output input went"
 )
+_EMPTY_WORDS = frozenset(_EMPTY.split())
 _EMPTY_CHINESE = re.compile("成功|失败|完成|正常|顺利|结果|任务|步骤|调用|工具|执行|已经|一切|操作")
 
 
-def credits(steps: Sequence[Step], reward: float, signals: Sequence[Signal] = ()) -> dict[int, Credit]:
+def credits_of(steps: Sequence[Step], reward: float, signals: Sequence[Signal] = ()) -> dict[int, Credit]:
     """The alpha and value of each step by number:
 
         V_T = R        V_t = alpha_t * R + (1 - alpha_t) * GAMMA * V_(t+1)        each in [-1, 1]
 
-    (memos-local §1.5: reflection-weighted back-propagation; alpha of the last step does not matter.)
+    (the reflection-weighted back-propagation of the MemOS local plugin; alpha of the last step does not matter.)
     """
     part = alphas(steps, signals)
     value, out = 0.0, {}
@@ -131,8 +129,3 @@ def _names(text: str) -> set[str]:
 def _told(step: Step) -> str:
     use = step.use
     return step.words if use is None else f"{use.tool} {use.input} {use.output} {use.error or ''}"
-
-
-def told_values(case_credits: Mapping[int, Credit]) -> tuple[float, ...]:
-    """The values of an episode's steps, in order."""
-    return tuple(c.value for _, c in sorted(case_credits.items()))

@@ -16,6 +16,7 @@ def _set(words: str) -> frozenset[str]:
 
 # -- English -------------------------------------------------------------------------------------------------------
 
+BULLET = re.compile(r"(?:[-*•·–—]|\d{1,2}[.)、]|[（(]\d{1,2}[)）])\s*")
 OPENERS = re.compile(
     r"(?:(?:ok(?:ay)?|hey|hi|hello|well|so|also|and|but|now|then|no+(?! more| \w+ should)|nope|wrong|sorry|thanks|thank you|"
     r"great|good|right|yes|"
@@ -228,10 +229,10 @@ IDIOMS = re.compile(
     r"(?:never (?:mind|say never|been|had|was|heard|seen|liked|knew|understood|got|did|worked|happened|fails|gonna|too late|"
     r"a dull)|"
     r"always (?:on|a|the|been|wanted|loved|liked|had|was|knew|thought|will|there|happy|nice|good|look(?:ing)? (?:on|forward)|"
-    r"do(?:es|ing)?(?: that| this| it)?[\s.!]*$)|"
+    r"do(?:es|ing)?(?: that| this| it)?(?=[\s.!]*$))|"
     r"(?:do(?:n['’]?t| not)|never) (?:worry|mind|forget|bother|get me wrong|be (?:silly|sorry|afraid|shy|scared)|give up|"
     r"lose hope|let (?:me|it|them) (?:down|get|know)|hesitate|care|think so|know)|"
-    r"(?:stop|quit) (?:it|that|this|here|now|right|the)\b)",
+    r"(?:stop|quit) (?:it|that|this|here|now|right|the))\b",
     _I,
 )
 LOG_LINE = re.compile(
@@ -337,3 +338,5 @@ ZH_IDIOM = re.compile(
     r"(?:别再?(?:说了|哭|等了?|闹|想了|担心|生气|难过|客气|开玩笑|提了|管|来了|骗)|不要再?(?:担心|生气|难过|客气|紧张|害怕)|别(?:忘|着急|担心)|永远(?:爱|支持|是|在|年轻|记得)|总是(?:这样|"
     r"如此))"
 )
+
+LASTING = re.compile(rf"\b{STANDING}\b|\bnext time\b|{ZH_STANDING}|下次|下回", _I)  # said of more than this task

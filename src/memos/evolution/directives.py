@@ -25,7 +25,7 @@ from memos.text.spans import sentences
 
 MOST = 20  # directives of one text
 LONGEST = 400  # characters of a sentence that is looked at
-BRIEF = 600  # characters of a text in which "you must not" is taken for a rule, not for a term of the task
+BRIEF = 1_200  # characters of a text, above which only "from now on" and the like make a directive
 ONCE_MORE = 0.1  # strength that being told again adds
 _QUOTED = re.compile(
     r"\"[^\"\n]{2,200}\"|“[^”\n]{1,200}”|「[^」\n]{1,200}」|『[^』\n]{1,200}』|‘[^’\n]{2,200}’(?!\w)|`[^`\n]{1,200}`"

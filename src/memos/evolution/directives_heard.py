@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from typing import Any
 
 from memos.evolution import directive_words as w
 
@@ -31,16 +30,18 @@ class Directive:
 
 def heard(line: str, own: str, agent: str, *, brief: bool = True) -> tuple[list[Directive], str | None]:
     """The directives of a sentence (places within it), and what it forbids to use without saying for how long. `brief`: it is not
-    part of a long text, in which "you must not" is said of the task.
+    part of a long text, where "always" and "instead of" are said of the task, or by whoever wrote what is pasted.
     """
+    if not brief and not w.LASTING.search(line):
+        return [], None
     if len(_HAN.findall(line)) >= 3:
         return _chinese(line, own), None
-    return _english(line, own, agent, brief) if w.ANY.search(line) else ([], None)
+    return _english(line, own, agent) if w.ANY.search(line) else ([], None)
 
 
-def _english(line: str, own: str, agent: str, brief: bool) -> tuple[list[Directive], str | None]:
+def _english(line: str, own: str, agent: str) -> tuple[list[Directive], str | None]:
     stop = len(line.rstrip(" \t\n.!…"))
-    at = len(line) - len(line.lstrip())
+    at = _cut(w.BULLET, line, len(line) - len(line.lstrip()))
     if line[at : at + 1] in "\"“‘'`":  # somebody's words, not an order
         return [], None
     if agent and (called := re.match(rf"@?{re.escape(agent)}\b[\s,:]*", line[at:], re.IGNORECASE)):
@@ -62,7 +63,7 @@ def _english(line: str, own: str, agent: str, brief: bool) -> tuple[list[Directi
         return [], None
     if w.ONE_OFF.search(body):
         return [], None
-    return _Order(line, own, at, len(line.rstrip(" \t\n.!?…")), brief).read()
+    return _Order(line, own, at, len(line.rstrip(" \t\n.!?…"))).read()
 
 
 @dataclass(slots=True)
@@ -73,7 +74,6 @@ class _Order:
     own: str
     at: int
     stop: int
-    brief: bool = True
     standing: bool = False
     always: bool = False
     never: bool = False
@@ -187,7 +187,7 @@ class _Order:
         if verb in _PREFERRING and not negative and not w.VALUE.match(_object(rest)):
             return [replace(self._made(start, 0.6), prefer=self._rest())], None
         if negative and not lasting:
-            lasting = (self.duty and self.brief and " " in rest.strip()) or bool(w.WITHOUT.search(rest))
+            lasting = (self.duty and " " in rest.strip()) or bool(w.WITHOUT.search(rest))
         if not lasting:
             return [], (self._rest() if negative and verb in w.USING else None)
         made = self._made(start, 0.9 if self.never or self.always else 0.8)
@@ -251,64 +251,89 @@ class _Order:
         return " ".join(self.own[start:end].split()).strip(" ,;:–—-")
 
 
+@dataclass(frozen=True, slots=True)
+class _Frame:
+    """What stands around an order in Chinese: where it begins and ends, whether it is to last, and when it holds."""
+
+    start: int
+    at: int
+    stop: int
+    standing: bool = False
+    always: bool = False
+    asked: bool = False
+    when: str = ""
+
+
 def _chinese(line: str, own: str) -> list[Directive]:
-    stop = len(line.rstrip(" \t\n。.!！…~"))
-    at = start = len(line) - len(line.lstrip())
-    if line[at : at + 1] in '"“「『‘《`':
+    frame = _framed(line, own)
+    if frame is None:
         return []
-    if w.ZH_REPORTED.match(line, at, stop):
-        return []
-    at = _cut_all(w.ZH_LEAD, line, at, stop)
-    start = at
-    body = line[at:stop]
-    standing = always = asked = False
-    when = ""
+    body, rest = line[frame.start : frame.stop], line[frame.at : frame.stop]
     if w.ZH_REPORTED.match(body) or w.ZH_SUPPOSED.match(body) or w.ZH_IDIOM.match(body):
         return []
     if w.ZH_ONE_OFF.search(w.ZH_FROM_TODAY.sub("", body)):
         return []
-    while True:
-        here, text = at, line[at:stop]
-        if m := w.ZH_HEAD.match(text):
-            standing = True
-        elif m := w.ZH_LEAD.match(text):
-            pass
-        elif standing and (m := w.ZH_ASKED.match(text)):
-            asked = True
-        elif not when and ((m := w.ZH_WHEN.match(text)) or (m := w.ZH_CONDITION.match(text))):
-            when = own[here : here + m.end("cond")].strip()
-            standing |= bool(w.ZH_NEXT.match(when))
-            always |= when.startswith(("每", "凡是"))
-        elif m := w.ZH_NEXT.match(text):
-            standing = True
-        else:
-            break
-        at = here + m.end()
-    rest = line[at:stop]
-    if w.ZH_QUESTION.search(rest if not asked else re.sub(r"[吗么]?\s*[?？]*$", "", rest)):
+    if w.ZH_QUESTION.search(re.sub(r"[吗么]?\s*[?？]*$", "", rest) if frame.asked else rest):
         return []
     if w.ZH_IDIOM.match(rest) or w.ZH_REPORTED.match(rest):
         return []
+    found = _chinese_compared(own[frame.at : frame.stop], rest, lasting=frame.standing)
+    if found is None:
+        found = _chinese_order(own[frame.at : frame.stop], rest, frame)
+    if found is None:
+        return []
+    strength = 0.3 if w.ZH_WEAK.search(body) else found.strength
+    if strength > 0.3 and w.ZH_STRONG.search(body):
+        strength = max(strength, 0.9)
+    said = replace(found, prefer=_zh(found.prefer), avoid=_zh(found.avoid), when=frame.when)
+    return [replace(said, strength=strength, start=frame.start, end=frame.stop)]
 
-    def made(strength: float, prefer: str = "", avoid: str = "") -> list[Directive]:
-        value = 0.3 if w.ZH_WEAK.search(body) else max(strength, 0.9) if w.ZH_STRONG.search(body) else strength
-        return [Directive(_zh(prefer), _zh(avoid), when, "all", value, start, stop)]
+
+def _framed(line: str, own: str) -> _Frame | None:
+    """A sentence without what comes before the order; None where somebody else speaks."""
+    stop = len(line.rstrip(" \t\n。.!！…~"))
+    at = len(line) - len(line.lstrip())
+    if line[at : at + 1] in '"“「『‘《`' or w.ZH_REPORTED.match(line, at, stop):
+        return None
+    at = _cut_all(w.ZH_LEAD, line, _cut(w.BULLET, line, at), stop)
+    frame = _Frame(at, at, stop)
+    while True:
+        here, text = frame.at, line[frame.at : stop]
+        if (m := w.ZH_HEAD.match(text)) or (m := w.ZH_NEXT.match(text) if frame.when else None):
+            frame = replace(frame, standing=True)
+        elif m := w.ZH_LEAD.match(text):
+            pass
+        elif frame.standing and (m := w.ZH_ASKED.match(text)):
+            frame = replace(frame, asked=True)
+        elif not frame.when and ((m := w.ZH_WHEN.match(text)) or (m := w.ZH_CONDITION.match(text))):
+            when = own[here : here + m.end("cond")].strip()
+            next_time, every = bool(w.ZH_NEXT.match(when)), when.startswith(("每", "凡是"))
+            frame = replace(frame, when=when, standing=frame.standing or next_time, always=frame.always or every)
+        elif m := w.ZH_NEXT.match(text):
+            frame = replace(frame, standing=True)
+        else:
+            return frame
+        frame = replace(frame, at=here + m.end())
+
+
+def _chinese_compared(own: str, rest: str, *, lasting: bool) -> Directive | None:
+    """ "用X代替Y", "不要用Y，改用X", "优先用X"; None where nothing is compared, or only for this task."""
 
     def mine(match: re.Match[str], name: str) -> str:
-        return own[at + match.start(name) : at + match.end(name)] if match[name] is not None else ""
+        return "" if match[name] is None else own[match.start(name) : match.end(name)]
 
     if pair := w.ZH_NOT_BUT.match(rest) or w.ZH_INSTEAD.match(rest):
-        if standing or not (w.VALUE.match(pair["new"].strip()) or w.VALUE.match(pair["old"].strip())):
-            return made(0.7, f"用{mine(pair, 'new')}", f"用{mine(pair, 'old')}")
-        return []
+        if not lasting and any(w.VALUE.match(pair[one].strip()) for one in ("new", "old")):
+            return None
+        return Directive(f"用{mine(pair, 'new')}", f"用{mine(pair, 'old')}", strength=0.7)
     if pair := w.ZH_BA.match(rest) or w.ZH_OVER.match(rest):
-        return made(0.6, mine(pair, "new"), mine(pair, "old"))
-    return _chinese_order(own[at:stop], rest, standing, always, made)
+        return Directive(mine(pair, "new"), mine(pair, "old"), strength=0.6)
+    return None
 
 
-def _chinese_order(own: str, rest: str, standing: bool, always: bool, made: Any) -> list[Directive]:
+def _chinese_order(own: str, rest: str, frame: _Frame) -> Directive | None:
     """An order in Chinese without a comparison: is it to last, and is it for or against something?"""
-    at, no, never, again = 0, False, False, False
+    at, no, never, again, always = 0, False, False, False, frame.always
     while True:
         text = rest[at:]
         if m := w.ZH_NEVER.match(text):
@@ -324,14 +349,11 @@ def _chinese_order(own: str, rest: str, standing: bool, always: bool, made: Any)
         else:
             break
         at += m.end()
-    if not w.ZH_VERB.match(rest[at:]) or not (standing or always or never or again):
-        return []
-    said = own[at:]
+    if not w.ZH_VERB.match(rest[at:]) or not (frame.standing or always or never or again):
+        return None
     if no or never:
-        result: list[Directive] = made(0.9 if never else 0.8, "", said)
-    else:
-        result = made(0.9 if always else 0.8, said, "")
-    return result
+        return Directive(avoid=own[at:], strength=0.9 if never else 0.8)
+    return Directive(prefer=own[at:], strength=0.9 if always else 0.8)
 
 
 def _zh(text: str) -> str:

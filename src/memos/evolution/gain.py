@@ -1,4 +1,4 @@
-"""How much better episodes go with a policy than without it (memos-local §1.7, of episodes instead of steps).
+"""How much better episodes go with a policy than without it (as in the MemOS local plugin, of episodes instead of steps).
 
 With a policy are the episodes that teach it, and those it was handed out in; without it the comparable ones: those of the same
 buckets (the same kind of error, the same kind of task) that do neither.

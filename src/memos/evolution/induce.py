@@ -14,7 +14,8 @@ from memos.evolution.common import heads_of
 from memos.evolution.lessons import Told, kind_of
 from memos.memory.episode import Step
 from memos.memory.learned import Action, Form, Parameter, PolicyBody
-from memos.text.template import Template, escape, fill, generalise, match, match_any, names, wide
+from memos.text.generalise import generalise
+from memos.text.template import Template, escape, fill, match, match_any, names, wide
 from memos.text.wordings import abstracted, wordings
 
 ALIKE = 2  # lessons that another is held against

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 EDITION = 1  # of what is asked
 RUBRIC = "rubric"
-GOAL, PROCESS, SATISFACTION = 0.45, 0.30, 0.25  # of the three axes (memos-local §1.5)
-USABLE_ALPHA = 0.4  # below which a step had no part (memos-local §2.4)
+GOAL, PROCESS, SATISFACTION = 0.45, 0.30, 0.25  # of the three axes (those of the MemOS local plugin)
+USABLE_ALPHA = 0.4  # below which a step had no part (as in the MemOS local plugin)
 FEWEST_STEPS = 2
 MOST_STEPS = 40  # that are shown: the first, and the last, of a longer episode
 FIRST_STEPS = 8

@@ -51,7 +51,7 @@ class CaseBuilder:
         signals = tuple(lived.signals(self._db, episode.id))
         handed = lived.trials(self._db, episode=episode.id, limit=MOST_TRIALS)
         worth = reward(steps, signals)
-        values = {} if worth.value is None else credit.credits(steps, worth.value, signals)
+        values = {} if worth.value is None else credit.credits_of(steps, worth.value, signals)
         valued = tuple(
             replace(s, alpha=values[s.number].alpha, value=values[s.number].value) if s.number in values else s
             for s in steps

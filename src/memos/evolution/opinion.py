@@ -82,13 +82,13 @@ def read_opinion(comment: str) -> float | None:
 def _scores(text: str) -> list[float]:
     """The scores of the words of a text; a word within a longer one that was read counts no more."""
     out = [0.8] * len(_UP.findall(text)) + [-0.8] * len(_DOWN.findall(text))
-    taken: list[tuple[int, int]] = []
+    taken = bytearray(len(text))
     for score, pattern in sorted(_LEVELS, key=lambda level: "not bad" not in level[1].pattern):
         for found in pattern.finditer(text):
             start, end = found.span()
-            if any(a < end and start < b for a, b in taken):
+            if any(taken[start:end]):
                 continue
-            taken.append((start, end))
+            taken[start:end] = b"\x01" * (end - start)
             if not _NOT.search(text[max(0, start - 24) : start]):
                 out.append(score)
             elif score > 0:

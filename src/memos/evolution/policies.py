@@ -14,6 +14,7 @@ from memos.evolution.by_hand import is_by_hand
 from memos.evolution.case import Case
 from memos.evolution.common import Heads, contains, heads_of, realised, shared, worth
 from memos.evolution.induce import (
+    PLACES,
     TELLING,
     Induced,
     body_of,
@@ -35,8 +36,11 @@ from memos.memory.learned import Action, Form, PolicyBody, State
 from memos.memory.model import TRUST_OF, Edge, EdgeType, Kind, Memory, Origin, Status
 from memos.storage.sqlite import lived
 from memos.storage.sqlite.lived import Lesson
+from memos.text.template import fill
 
 LOOK_BACK = 32  # lessons of a bucket that are held against a new one
+PARTNERS = 4  # of them with which it is tried first whether they would make a policy
+_IN = "in "  # how a boundary that was counted begins
 _WAYS = 4  # policies that are remembered for one sequence of calls
 
 
@@ -78,14 +82,29 @@ def settle(tx: Any, ids: Collection[str]) -> set[str]:
         if is_by_hand(body):
             continue
         state, why = _state(tx, id, body, bool(memory.body.get("shared_from")))
-        if state is body.state:
+        where = _boundary(tx, id, body)
+        if state is body.state and where == body.boundary:
             continue
         status = Status.ARCHIVED if state is State.RETIRED else Status.ACTIVE
-        stored = {**memory.body, "state": state.value, "why": why}
-        tx.put(replace(memory, status=status, body=stored), "state")
+        why = body.why if state is body.state else why
+        text = memory.text if where == body.boundary else policy_text(replace(body, boundary=where))
+        stored = {**memory.body, "state": state.value, "why": why, "boundary": where}
+        tx.put(replace(memory, text=text, status=status, body=stored), "state")
+        if state is body.state:
+            continue
         lived.tell(tx, f"policy.{state.value}", memory=id, numbers={"support": lived.counted(tx.db, id).support})
         changed.add(id)
     return changed
+
+
+def _boundary(tx: Any, id: str, body: PolicyBody) -> str:
+    """Where a policy was followed and did not help, in other environments than those it was learned in; as it was where somebody
+    or a model has put it into words.
+    """
+    if body.edited or body.author != "rules" or (body.boundary and not body.boundary.startswith(_IN)):
+        return body.boundary
+    places = sorted(set(lived.failed_in(tx.db, id)) - {"", *body.environments})
+    return _IN + ", ".join(places[:PLACES]) if places and body.environments else ""
 
 
 def _state(tx: Any, id: str, body: PolicyBody, is_copy: bool = False) -> tuple[State, str]:
@@ -158,9 +177,11 @@ def _widened(tx: Any, memory: Memory, one: Told) -> bool:
     body = PolicyBody.of(memory)
     if body.edited:
         return False
+    heads = _kinds(body)
+    if not contains(one, heads) or (not heads and one.actions):
+        return False
     members = _members(tx, memory)
-    heads = heads_of(members[0]) if members else ()
-    if not members or not contains(one, heads) or (not heads and one.actions):
+    if not members or heads_of(members[0]) != heads:
         return False
     together = body_of(Form(one.lesson.form), chosen([*members, realised(one, heads)]))
     if together is None or _unknown(together) > _unknown(body) or len(together.procedure) != len(body.procedure):
@@ -175,19 +196,35 @@ def _widened(tx: Any, memory: Memory, one: Told) -> bool:
     return True
 
 
+def _kinds(body: PolicyBody) -> Heads:
+    """The kinds of calls that a policy's lessons have in common: of its procedure, without the failed call made again."""
+    if body.form is Form.AVOID:
+        return ()
+    actions = body.procedure[:-1] if body.form is Form.FIX and not body.avoid else body.procedure
+    seen = {p.name: p.examples[0] for p in body.parameters if p.examples}
+    return tuple(kind_of(a.tool, fill(a.input, seen)) for a in actions)
+
+
 def _induced(tx: Any, one: Told, episode: Episode) -> set[str]:
     """New policies out of a lesson and those of its bucket that belong to none."""
     form = Form(one.lesson.form)
     pool = _pool(tx, one, form)
     out: set[str] = set()
     for group in _groups(form, pool, _failed(tx, form, one.lesson.bucket)):
-        for found in induce(form, group):
+        for found in induce(form, group) if _is_promising(form, group, one) else ():
             if form is Form.AVOID and _has_fix(tx, one.lesson.bucket):
                 continue
             id = _kept(tx, found, episode)
             lived.attach(tx, [t.lesson.number for t in group if fits(found.body, t) is not None], id)
             out |= {id, *_absorbed(tx, id, one, found.body)}
     return out
+
+
+def _is_promising(form: Form, group: Sequence[Told], one: Told) -> bool:
+    """Whether a lesson and one of a few others of its group would make a policy: most that come to nothing are done with here."""
+    own = next((t for t in group if t.lesson.number == one.lesson.number), None)
+    others = {t.lesson.episode: t for t in group if t.lesson.episode != one.lesson.episode}
+    return own is not None and any(body_of(form, [t, own]) is not None for t in [*others.values()][-PARTNERS:])
 
 
 def _pool(tx: Any, one: Told, form: Form) -> list[Told]:
@@ -242,8 +279,7 @@ def _failed(tx: Any, form: Form, bucket: bytes) -> list[Told]:
     """What was done for nothing in tasks that began alike: paths only, for what resolves an error shows at once."""
     if form is not Form.PATH:
         return []
-    lessons = lived.lessons_in(tx.db, bucket, 2 * LOOK_BACK)
-    return _read(tx, [it for it in lessons if it.form == form.value and it.value < 0])
+    return _read(tx, lived.lessons_failed(tx.db, bucket, form.value, LOOK_BACK))
 
 
 def _has_fix(tx: Any, bucket: bytes) -> bool:
@@ -349,8 +385,8 @@ def _restated(tx: Any, memory: Memory) -> None:
 def _members(tx: Any, memory: Memory) -> tuple[Told, ...]:
     """The good lessons that a policy's words are taken from."""
     lessons = [it for it in lived.lessons_for(tx.db, memory.id) if it.value > 0]
-    if len(lessons) > 2 * LOOK_BACK:
-        lessons = lessons[: 2 * LOOK_BACK]
+    if len(lessons) > LOOK_BACK:
+        lessons = lessons[:LOOK_BACK]
     body = PolicyBody.of(memory)
     own = [t for t in _read(tx, lessons) if fits(body, t) is not None] or _read(tx, lessons)
     form = body.form
@@ -363,7 +399,8 @@ def _members(tx: Any, memory: Memory) -> tuple[Told, ...]:
 def _written(tx: Any, memory: Memory, body: PolicyBody, members: Sequence[Told], what: str) -> None:
     """A new version of a policy, where anything of it changed. Words that a model found stay while the procedure does."""
     old = PolicyBody.of(memory)
-    body = replace(body, state=old.state, why=old.why, strength=old.strength, scope=old.scope)
+    kept = {name: getattr(old, name) for name in ("state", "why", "strength", "scope", "boundary")}
+    body = replace(body, **kept)
     if old.author != "rules" and _bare(old.procedure) == _bare(body.procedure):
         about = {p.name: p.description for p in old.parameters}
         described = tuple(replace(p, description=about.get(p.name, "")) for p in body.parameters)

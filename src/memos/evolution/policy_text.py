@@ -26,7 +26,7 @@ def policy_text(body: PolicyBody) -> str:
     lines += [f"Check: {_short(body.verification)}"] if body.verification else []
     lines += [f"Do not: {_short(body.avoid)}"] if body.avoid else []
     lines += [f"Instead: {_short(body.prefer)}"] if body.prefer else []
-    lines += [_short(body.boundary)] if body.boundary else []
+    lines += [f"Not seen to hold: {_short(body.boundary)}"] if body.boundary else []
     return "\n".join(lines)
 
 

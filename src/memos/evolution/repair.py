@@ -8,7 +8,7 @@ of its session, and validated by what happens then. What it says is read from me
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -23,7 +23,7 @@ from memos.memory.ids import id_from_bytes
 from memos.memory.learned import Action, Form, Hint, PolicyBody, State
 from memos.memory.model import Memory, Status
 from memos.storage.sqlite import lived
-from memos.text.applies import Applies, Situation, applies, filled, filled_actions
+from memos.text.applies import Applies, Situation, applies, filled, filled_actions, is_passing, was_tried
 from memos.text.calls import call, procedure
 from memos.text.signature import context_key
 from memos.text.template import may_match
@@ -117,6 +117,12 @@ def find(db: apsw.Connection, hint: int) -> Hint | None:
     return None if stored is None else _hint(db, stored)
 
 
+def done_of(steps: Iterable[Step]) -> tuple[Action, ...]:
+    """What was done in these steps, in their order; not what failed in a way that may pass by itself."""
+    used = (s.use for s in steps if s.use is not None)
+    return tuple(Action(u.tool, u.input) for u in used if not (u.failed and is_passing(u.error or u.output)))
+
+
 # -- what is said ---------------------------------------------------------------------------------------------------
 
 
@@ -170,7 +176,7 @@ def _situation(db: apsw.Connection, episode: str, failed: ToolUse | None) -> Sit
         tool=failed.tool if failed is not None else "",
         input=failed.input if failed is not None else "",
         error=(failed.error or failed.output) if failed is not None else "",
-        earlier=tuple(Action(s.use.tool, s.use.input) for s in calls if s.use is not None),
+        earlier=done_of(calls),
     )
 
 
@@ -195,16 +201,19 @@ def _advice(db: apsw.Connection, step: lived.Place) -> _Advice:
 def _policy(db: apsw.Connection, step: lived.Place, failed: ToolUse) -> str | None:
     """The best policy that applies, was not disproved in this episode, and says something that was not tried in vain."""
     now = _situation(db, step.episode, failed)
-    in_vain = lived.failed_contexts(db, step.episode)
+    failures = (s for s in lived.last_calls(db, step.episode, _CALLS) if s.use is not None and s.use.failed)
+    in_vain = {context_key(a.tool, a.input) for a in done_of(failures)}
     ids = _possible(db, now)
+    fits = [
+        (m, body, how) for m in lived.memories(db, ids) if (how := applies(body := PolicyBody.of(m), now)) is not None
+    ]
+    at_home = any(how.here for _, _, how in fits)
     best: tuple[float, str] | None = None
-    for memory in lived.memories(db, ids):
-        body = PolicyBody.of(memory)
-        how = applies(body, now)
-        if how is None or how.by not in ("error", "goal") or not (body.procedure or body.prefer):
+    for memory, body, how in fits:
+        if how.by not in ("error", "goal") or not (body.procedure or body.prefer) or (at_home and how.here is False):
             continue
         steps = filled_actions(body.procedure, how.values)
-        if steps and context_key(steps[0].tool, steps[0].input) in in_vain:
+        if steps and (context_key(steps[0].tool, steps[0].input) in in_vain or was_tried(body, how.values, now)):
             continue
         if lived.disproved(db, step.episode, memory.id):
             continue

@@ -32,10 +32,8 @@ EARLIER: Mapping[SignalSource, float] = MappingProxyType(
 DOUBT = 1.0  # weight of knowing nothing, on the side of 0: a signal of weight w alone gives w/(w + 1) of its score
 SUCCESS, FAILURE = 0.5, -0.5  # rewards from, and up to, which an episode succeeded or failed
 STEPS = "steps"  # the signal that is made of how the tools fared
-ALPHA, UNJUDGED = (
-    "alpha",
-    "unjudged",
-)  # a model's word on a single step, and that it gave none: neither is of the outcome
+ALPHA = "alpha"  # what a model's word on a single step is called: it says nothing of the outcome
+UNJUDGED = "unjudged"  # that a model was asked and gave no answer that can be used
 _ASIDE = frozenset({ALPHA, UNJUDGED})
 _AT_THE_END, _ON_THE_WHOLE = 0.6, 0.4  # of the tools' score: how the last call ended, and how many tools ended well
 
@@ -47,22 +45,21 @@ def reward(steps: Sequence[Step], signals: Iterable[Signal]) -> Reward:
 
         value = sum(w*s) / (sum(w) + DOUBT)            confidence = sum(w) / (sum(w) + DOUBT) * |sum(w*s)| / sum(w*|s|)
 
-    with `WEIGHT` times the share of what each source said as w. (After the reward of §1.5, which divided by the weights alone,
-    so that a single faint sign gave 1.) `value` None where nobody and nothing says anything.
+    with `WEIGHT` times the share of what each source said as w. (After the MemOS local plugin, which divided by the weights
+    alone, so that a single faint sign gave 1.) `value` None where nobody and nothing says anything.
     """
     told = [s for s in signals if s.what not in _ASIDE]
     fared = how_tools_fared(steps)
     if fared is not None:
         told.append(fared)
     told.sort(key=lambda s: (s.source is SignalSource.TOOL, s.at, s.source.value, s.what, s.score))
-    weights = total = good = size = 0.0
+    total = good = size = 0.0
     for source, weight in WEIGHT.items():
         share, score, strength = _mean([s for s in told if s.source is source], EARLIER[source])
-        weights += weight * share
         total += weight * share
         good += weight * share * score
         size += weight * share * strength
-    if not weights:
+    if not total:
         return Reward()
     agreed = abs(good) / size if size else 1.0
     return Reward(_within(good / (total + DOUBT)), total / (total + DOUBT) * min(1.0, agreed), tuple(told))

@@ -14,12 +14,12 @@ from memos.memory.model import Memory
 from memos.storage.sqlite import lived
 
 
-def record_of(db: apsw.Connection, memory: str) -> Record:
-    """What is counted of something learned, from its rows."""
+def record_of(db: apsw.Connection, memory: str, *, with_gain: bool = True) -> Record:
+    """What is counted of something learned, from its rows. Without its gain it costs half: for who does not show it."""
     found = lived.counted(db, memory)
     return Record(
         support=found.support,
-        gain=gain.gain_of(db, memory),
+        gain=gain.gain_of(db, memory) if with_gain else 0.0,
         passes=found.passes,
         fails=found.fails,
         handed=found.handed,

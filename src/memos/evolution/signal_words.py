@@ -11,7 +11,7 @@ from typing import Final
 LEAD: Final = (
     r"^[\W_]*(?:(?:ok(?:ay)?|oh|ah|hey|hi|hmm+|um+|uh|well|yes|yeah|yep|great|cool|nice|wow|so|and|but|sorry|please"
     r"|actually|now|unfortunately|sadly"
-    r"|嗯+|啊|哦|噢|好的?|好吧|行|那|唉|哎|诶|可是|但是?|不过|呃|抱歉|可惜)[\s,，.。!！、…~～:：—-]+|[嗯啊哦噢唉哎诶呃]+)*"
+    r"|嗯+|啊|哦|噢|好的?|好吧|行|那|唉|哎|诶|可是|但是?|不过|呃|抱歉|可惜)[\s,，.。!！、…~～:：—-]+|[嗯啊哦噢唉哎诶呃])*"
 )
 
 
@@ -144,7 +144,7 @@ QUESTION: Final = re.compile(
 FILLER: Final = re.compile(
     r"[\W_]*(?:(?:so|very|that|this|it|is|was|for|the|your|help|you|all|really|now|a|lot|much|everything|again|great"
     r"|good|ok(?:ay)?|yes|yeah"
-    r"|cool|nice|got it|helpful|今天|你|您|的|帮助|真|太|了|好|嗯|哈+|就这样|先这样|吧|帮了我?大?忙)[\s\W]*)+",
+    r"|cool|nice|got it|helpful|今天|你|您|的|帮助|真|太|了|好|嗯|哈|就这样|先这样|吧|帮了我?大?忙)[\s\W]*)+",
     re.IGNORECASE,
 )
 """A clause that asks for nothing."""

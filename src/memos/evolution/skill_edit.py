@@ -28,16 +28,15 @@ def find(db: Any, name: str) -> Memory:
     """The skill of a name or an id, whatever its state; of several of one name (documents have them) the newest. Raises
     NotFound.
     """
-    found = lived.learned_memories(db, Kind.SKILL.value)
-    for memory in found:
-        if memory.id == name or SkillBody.of(memory).name == name:
-            return memory
     if is_id(name):
-        found = [
-            m for m in lived.memories(db, [name.lower()]) if m.kind is Kind.SKILL and m.status is not Status.RETRACTED
+        found = lived.memories(db, [name.lower()])
+    else:
+        found = lived.skills_named(db, name) or [
+            m for m in lived.learned_memories(db, Kind.SKILL.value) if SkillBody.of(m).name == name
         ]
-        if found:
-            return found[0]
+    for memory in found:
+        if memory.kind is Kind.SKILL and memory.status is not Status.RETRACTED:
+            return memory
     raise NotFound(f"skill {name!r:.80} does not exist in this cube; `skills` lists those that do")
 
 

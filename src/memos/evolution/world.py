@@ -65,8 +65,9 @@ def _from_policy(tx: WriteTx, it: Learnt) -> list[str]:
             (m for m in mine if WorldBody.of(m).policies == (it.memory.id,) and not WorldBody.of(m).edited), None
         )
     kept = _new(tx, said, it) if kept is None else _reworded(tx, kept, said, it.memory.id)
-    tx.link(Edge(kept.id, it.memory.id, EdgeType.DERIVED_FROM))
-    _link_steps(tx, kept.id, [*it.steps.values()])
+    tx.link(
+        Edge(kept.id, it.memory.id, EdgeType.DERIVED_FROM)
+    )  # and by that from its steps: it goes when its policies go
     for other in mine:
         if other.id != kept.id and not WorldBody.of(other).edited:
             _leave(tx, other, it.memory.id, kept.id)

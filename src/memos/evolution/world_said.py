@@ -127,6 +127,8 @@ def context_of(use: ToolUse) -> tuple[str, bytes]:
 
 def said_of(it: Learnt) -> Said | None:
     """What a fix or an avoid says about its environment; None for other policies, and where nothing shows what fails."""
+    if not it.lessons:  # a copy: what it says was seen elsewhere
+        return None
     if it.body.form is Form.FIX:
         return _of_fix(it)
     return _of_avoid(it) if it.body.form is Form.AVOID else None
@@ -214,10 +216,10 @@ def _values(it: Learnt, lesson: lived.Lesson, failed: ToolUse) -> dict[str, str]
 
 
 def _with_parameters(text: str, values: Mapping[str, str]) -> str:
+    """A text with the values (longest first) as the parameters that they are of."""
     for value in sorted(values, key=lambda v: (-len(v), v)):
-        text = re.sub(
-            rf"(?<![A-Za-z0-9{{]){re.escape(value)}(?![A-Za-z0-9}}])", lambda _, v=value: f"{{{values[v]}}}", text
-        )  # type: ignore[misc]
+        held = re.compile(rf"(?<![A-Za-z0-9{{]){re.escape(value)}(?![A-Za-z0-9}}])")
+        text = f"{{{values[value]}}}".join(held.split(text))
     return text
 
 

@@ -43,6 +43,7 @@ from memos.storage.tasks import NewTask, TaskQueue
 log = structlog.get_logger(__name__)
 
 SLICE_SECONDS = 20.0  # how long one task begins to learn before other cubes have their turn
+LOOK_SECONDS = 2.0  # until it is looked what is due, so that no call which follows at once has to wait for a change
 AT_ONCE = 1.0  # seconds below which a task does not wait in a lane of its own
 ASKED_FOR = timedelta(hours=24)  # after its end, until which a model that is away is asked about an episode again
 BROKEN = timedelta(hours=1)  # until an episode is tried again that could not be learned from
@@ -98,9 +99,11 @@ class Evolving:
             await self._enqueue(info, _seconds_until(at))
 
     async def soon(self, info: CubeInfo, delay: float) -> None:
-        """Have a cube learned from in so many seconds: an episode was closed, or something was said of its outcome."""
+        """Have a cube learned from in so many seconds: an episode was closed, or something was said of its outcome. It is looked
+        sooner whether some is due already: of what somebody has told how it went, nothing more is waited for.
+        """
         if self._settings.evolve and self._settings.background:
-            await self._enqueue(info, delay)
+            await self._enqueue(info, min(delay, LOOK_SECONDS))
 
     async def learn(self, info: CubeInfo, store: SqliteCube, *, now: bool = False) -> Evolved:
         """Close what is idle, and learn from every episode that is due (`now`: from all that are closed)."""

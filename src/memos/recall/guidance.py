@@ -17,7 +17,7 @@ from memos.recall.agent_block import Candidate, mark
 from memos.recall.lore import Entry, Lore
 from memos.recall.pack import escape
 from memos.text import calls
-from memos.text.applies import Applies, Situation, Words, applies, filled, filled_actions, open_parameters
+from memos.text.applies import Applies, Situation, Words, applies, filled, filled_actions, open_parameters, was_tried
 from memos.text.calls import INPUT, clipped
 
 SAID = 300  # characters of a phrase that are shown
@@ -50,9 +50,14 @@ def matching(lore: Lore, now: Situation, asked: Words | None, user: str | None =
         for entry in lore.policies.values()
         if _may_tell(entry, user) and (how := applies(entry.body, now, asked=asked, said=entry.words)) is not None
     ]
-    found = _fit_for_here(found)
+    found = _fit_for_here([m for m in found if not (now.error and _tried_in_vain(m, now))])
     found.sort(key=lambda m: (-_first(m), m.id))
     return found[:POOL]
+
+
+def _tried_in_vain(found: Matched, now: Situation) -> bool:
+    body = found.entry.body
+    return body.form in (Form.FIX, Form.PATH) and was_tried(body, found.how.values, now)
 
 
 def _may_tell(entry: Entry[PolicyBody], user: str | None) -> bool:

@@ -31,6 +31,7 @@ WALKED = (
     EdgeType.USES,
 )
 ASKED_IN, SAID_BY, SAID, SAID_SO, KNOWN_OF = "asked for it", "said by", "said", "same person", "is told of"
+_NAMELESS = ROLES | {"agent", "subagent"}
 _KNOWN = frozenset((Kind.COMMITMENT, Kind.FACT, Kind.EVENT, Kind.PREFERENCE, Kind.PROFILE))
 
 
@@ -122,7 +123,7 @@ class Graph:
 
 def name_of(memory: Memory) -> str:
     """The name of who said a record; empty where only a role is known."""
-    return "" if (memory.speaker or "").casefold() in ROLES else memory.speaker or ""
+    return "" if (memory.speaker or "").casefold() in _NAMELESS else memory.speaker or ""
 
 
 def person_of(memory: Memory) -> str:

@@ -42,6 +42,8 @@ def sentence(memories: Sequence[Memory], hops: Sequence[Hop], earlier: Sequence[
     first = memories[0]
     said = first.layer.value == "trace" and first.kind is Kind.TRACE
     opening = f"{person_of(first)} {'asked' if asked else 'said'}: {shown(first)}" if said else shown(first)
+    if not hops:
+        return f"{opening}."
     clauses = [_clause(h, m, earlier=e) for h, m, e in zip(hops, memories[1:], earlier, strict=True)]
     return f"{opening}; it {'; that '.join(clauses)}." if said else f"{opening} {'; that '.join(clauses)}."
 

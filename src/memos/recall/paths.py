@@ -175,13 +175,13 @@ class _Search:
         self._named = frozenset(m.id for m in first)
         order = itertools.count()
         queue: list[tuple[float, int, _Path]] = []
+        found: list[_Path] = []
         for memory in {m.id: m for m in (*first, *hits)}.values():
             covered = self._answers(memory, None, memory)
-            worth = self._worth(covered, 0) + (
-                2.0 if memory.id in self._named else 1.0
-            )  # every beginning before any end
-            heapq.heappush(queue, (-worth, next(order), _Path((memory,), (), covered, 0.0, False)))
-        found: list[_Path] = []
+            start = _Path((memory,), (), covered, self._worth(covered, 0), "?asked" in covered)
+            found += [start] if start.adds else []  # who asked for it is an answer by itself
+            before_any_end = 2.0 if memory.id in self._named else 1.0
+            heapq.heappush(queue, (-start.score - before_any_end, next(order), start))
         expanded = full = 0
         while queue and full < limit and expanded < EXPANDED and (time.thread_time() < self.until or not expanded):
             _, _, path = heapq.heappop(queue)
@@ -275,7 +275,7 @@ def _distinct(found: Sequence[_Path], limit: int) -> list[_Path]:
         within = [o for o, other in zip(out, seen, strict=True) if other <= ids]
         if within and all(path.covered <= o.covered for o in within):
             continue
-        if any(ids == other for other in seen):
+        if any(ids <= other for other in seen):
             continue
         out.append(path)
         seen.append(ids)

@@ -15,6 +15,8 @@ _TABLE = tuple(
         ),
         (r"its owner can share it( with share\(\)| so)", "its owner can share it with PUT /v1/cubes/{name}/grants/{user}"),
         (r"name a cube, or create one", "name a `cube`, or make one with POST /v1/cubes"),
+        (r"`skills` lists those that do", "GET /v1/skills lists those that do"),
+        (r"at once; use report_step", "at once; POST /v1/steps takes one"),
         (r"choose another name or open that one", "choose another name, or use that one as `cube`"),
         (r"from add\(\) or search\(\)", "as POST /v1/memories and /v1/memories/search answer them"),
         (r"use list\(\) to read memories without a question", "GET /v1/memories reads memories without a question"),

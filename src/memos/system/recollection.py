@@ -18,7 +18,7 @@ from memos.evolution import repair, shown
 from memos.memory.acting import Recalled, Tier, Trigger
 from memos.memory.episode import Episode
 from memos.memory.hit import Hit, SearchStatus
-from memos.memory.learned import Action, Hint
+from memos.memory.learned import Action, Hint, Policy
 from memos.memory.model import Kind
 from memos.memory.time import load_zone
 from memos.recall.agent_block import Block, Candidate, distinct, make_block, room_of
@@ -135,8 +135,7 @@ class Recollection:
         hints = repair.waiting(db, self._asked.session, again=again) if self._plan.part(Tier.GUIDANCE) else []
         if episode is None:
             return Going(hints=tuple(hints))
-        calls = lived.last_calls(db, episode.id, CALLS)
-        done = tuple(Action(s.use.tool, s.use.input) for s in calls if s.use is not None)
+        done = repair.done_of(lived.last_calls(db, episode.id, CALLS))
         return Going(episode, lived.last_step(db, episode.id), done, tuple(hints))
 
     def _situation(self) -> Situation:
@@ -176,8 +175,9 @@ class Recollection:
             told = {h.policy for h in hints}
             out += [hint_candidate(h, hint_line(h), name, h.policy or "") for h in hints]
             untold = [m for m in found if m.id not in told]
-            policies = shown.policies_of(db, [m.entry.memory for m in untold])
-            out += [policy_candidate(p, m.how, name) for p, m in zip(policies, untold, strict=True)]
+            for m in untold:
+                policy = Policy(m.entry.memory, m.entry.body, shown.record_of(db, m.id, with_gain=False))
+                out.append(policy_candidate(policy, m.how, name))
         if self._plan.part(Tier.WORLD):
             out += world_candidates(lore.world.values(), now, asked, name)
         return out

@@ -130,6 +130,23 @@ def told_by_calls(body: PolicyBody, now: Situation, known: Mapping[str, str]) ->
     return out
 
 
+def was_tried(body: PolicyBody, found: Mapping[str, str], now: Situation) -> bool:
+    """Whether all that a policy says was done in this task already, the present call included unless it may pass by itself."""
+    present = () if is_passing(now.error) else (Action(now.tool, now.input),)
+    done = {_same(a) for a in (*now.earlier, *present)}
+    steps = filled_actions(body.procedure, found)
+    return bool(steps) and all(_same(a) in done for a in steps)
+
+
+def is_passing(error: str) -> bool:
+    """Whether a failure may pass by itself, so that the same call is worth another try."""
+    return _PASSING.search(error[:MOST]) is not None
+
+
+def _same(action: Action) -> tuple[str, str]:
+    return action.tool, " ".join(action.input.split()).casefold()
+
+
 def open_parameters(parameters: tuple[Parameter, ...], texts: str) -> tuple[Parameter, ...]:
     """The parameters that still stand in these texts."""
     return tuple(p for p in parameters if f"{{{p.name}}}" in texts)
@@ -225,6 +242,12 @@ def _in_scope(scope: str, now: Situation) -> Applies | None:
         return Applies(1.0, "scope")
     return Applies(0.8, "scope") if what == "tool" and not now.tool else None  # any tool may be called in a turn
 
+
+_PASSING = re.compile(
+    r"connection (?:was )?(?:reset|closed|aborted)|broken pipe|timed? ?out|temporar|try again|too many requests|rate limit"
+    r"|\b(?:429|502|503|504)\b|超时|稍后|重试|连接被?重置|暂时",
+    re.IGNORECASE,
+)
 
 # A turn asks about a thousand policies: what depends on only one side is kept.
 

@@ -115,6 +115,18 @@ async def test_another_user_sees_nothing_of_it(learned: httpx2.AsyncClient) -> N
     assert (await learned.get("/v1/learning/stream", params={"cube": "ada", **beta})).status_code == 404
 
 
+async def test_a_cube_of_somebody_else_is_no_further_cube_to_recall_from(learned: httpx2.AsyncClient) -> None:
+    beta = {"user": "beta", "also": ["ada"]}
+    for path, body in (
+        ("/v1/recall", {"query": "install the python package lxml"}),
+        ("/v1/turns", {"text": "Install the python package lxml in this container."}),
+        ("/v1/steps", {"tool": "bash", "error": "error: library 'libxml2' is missing"}),
+    ):
+        for _ in range(3):
+            answer = await learned.post(path, json=body | beta)
+            assert answer.status_code == 404 or "apk add" not in answer.text, answer.text
+
+
 async def test_a_policy_is_retired_and_brought_back_by_hand(learned: httpx2.AsyncClient) -> None:
     id = (await get(learned, "/v1/policies", user="ada"))["items"][0]["memory"]["id"]
     done = await post(learned, f"/v1/learned/{id}/state", user="ada", state="retired", reason="not here")
@@ -231,6 +243,17 @@ async def test_a_text_of_a_step_may_be_as_long_as_a_message(app_client: httpx2.A
     await post(app_client, "/v1/turns", text="Show the log.", **at)
     answer = await app_client.post("/v1/steps", json={"tool": "cat", "output": "x" * 200_001, **at})
     assert answer.status_code == 400 and "output of step 1 has 200,001 characters" in answer.text
+
+
+@pytest.mark.parametrize(("deep", "status"), [(64, 200), (65, 400), (500, 400)])
+async def test_what_is_stored_can_be_shown(app_client: httpx2.AsyncClient, deep: int, status: int) -> None:
+    begun = await post(app_client, "/v1/turns", text="Show the log.", user="ada")
+    nested: Any = "x"
+    for _ in range(deep):
+        nested = [nested]
+    step = {"tool": "cat", "input": nested, "output": nested, "info": {"a": nested}}
+    await post(app_client, "/v1/turns/end", status, steps=[step], user="ada")
+    await get(app_client, f"/v1/episodes/{begun['episode']}", user="ada")
 
 
 async def test_a_session_may_have_a_slash_in_its_name(app_client: httpx2.AsyncClient) -> None:

@@ -1,8 +1,8 @@
 """How the agent reads what its memory tells it: lines with commands in backticks, patterns with `{parameters}`, what to avoid.
 
-It reads as anybody would: what stands in backticks is a command, what stands after "fails with" is an error; a parameter is filled
-from where its pattern fits something that is known (the error, the command at hand). What is told in answer to an error is about
-that error. Nothing here knows what was learned, or how.
+It reads as anybody would: what stands in backticks is a command, what stands after "fails with" is an error; a parameter is
+filled from where its pattern fits something that is known (the error, the command at hand). What is told in answer to an error is
+about that error. Nothing here knows what was learned, or how.
 """
 
 from __future__ import annotations

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from statistics import mean
+from statistics import mean, median
 
 from memos.bench.agent_world.run import Done, Run, phases, run_blind, run_with_memory
 from memos.bench.agent_world.stream import Phase, Plan
 from memos.bench.pages import table
+from memos.memory.learned import State
 
 WINDOW = 24  # tasks of the moving average
 
@@ -39,7 +40,7 @@ async def pairs(
     seeds: Iterable[int],
     plan: Plan,
     *,
-    embedder: str = "default",
+    embedder: str = "none",
     ask: bool = True,
     say: Callable[[str], None] = lambda _: None,
 ) -> list[Pair]:
@@ -117,17 +118,23 @@ def _by_family(runs: Sequence[Run]) -> dict[str, list[Done]]:
 def poison(found: Sequence[Pair]) -> str:
     """What became of wrong advice, and how much a block costs."""
     rows: list[tuple[object, ...]] = []
-    told = sorted({name for p in found for name in p.memory.poison.trials})
-    for name in told:
-        trials = [p.memory.poison.trials[name] for p in found if name in p.memory.poison.trials]
-        gone = [t for t in trials if t is not None]
-        most = max(gone) if gone else "-"
-        rows.append((f"`{name}`", len(trials), len(gone), most))
-    said = (
-        table(("wrong advice that was learned", "in runs", "retired in", "trials before that, at most"), rows)
-        if rows
-        else ""
+    learned = [w for p in found for w in p.memory.poison.learned]
+    for says in sorted({w.says for w in learned}):
+        same = [w for w in learned if w.says == says]
+        gone = sorted(w.trials for w in same if w.state == State.RETIRED)
+        holds = sum(w.state == State.ACTIVE for w in same)
+        unused = sum(w.state == State.CANDIDATE for w in same)
+        trials = f"{median(gone):g}, at most {gone[-1]}" if gone else "-"
+        rows.append((f"`{says}`", len(same), len(gone), trials, unused, holds))
+    head = (
+        "wrong advice that was learned",
+        "all runs",
+        "retired",
+        "trials before that, median",
+        "never active",
+        "active at the end",
     )
+    said = table(head, rows) if rows else ""
     facts = (
         ("policies learned, a run", mean(p.memory.policies for p in found)),
         ("policies from a single episode, all runs", sum(p.memory.single for p in found)),

@@ -10,7 +10,6 @@ import builtins
 import contextlib
 import hashlib
 import json
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -481,6 +480,15 @@ def lessons_free(db: apsw.Connection, bucket: bytes, form: str, limit: int) -> l
     return [*map(_lesson, reversed(found))]
 
 
+def lessons_failed(db: apsw.Connection, bucket: bytes, form: str, limit: int) -> list[Lesson]:
+    """The newest lessons of a form and bucket that came to nothing, oldest first."""
+    found = db.execute(
+        f"SELECT {_LESSON} WHERE l.bucket=? AND l.form=? AND l.value<0 ORDER BY l.episode DESC, l.l DESC LIMIT ?",
+        (bucket, form, limit),
+    ).fetchall()
+    return [*map(_lesson, reversed(found))]
+
+
 def lessons_elsewhere(db: apsw.Connection, bucket: bytes, form: str, limit: int) -> list[Lesson]:
     """The newest good lessons of a form, of all buckets but one, that are evidence of no policy, newest first."""
     found = db.execute(
@@ -734,6 +742,16 @@ def learned_memories(
     return [*map(rows.memory_from_row, found)]
 
 
+def skills_named(db: apsw.Connection, name: str) -> list[Memory]:
+    """The skills that stand under a name, those in use first, then the newest."""
+    found = db.execute(
+        f"SELECT {rows.SELECT} FROM memories m WHERE m.kind='skill' AND m.known_to IS NULL "
+        "AND m.status IN ('active','archived') AND m.body->>'name'=? ORDER BY m.status, m.id DESC",
+        (name,),
+    )
+    return [*map(rows.memory_from_row, found)]
+
+
 class Lived:
     """The part of `SqliteCube` that reads these. A function above, with the same arguments after the connection."""
 
@@ -973,6 +991,16 @@ def outcomes(db: apsw.Connection, memory: str) -> builtins.list[bool]:
     """Whether the trials that count of something learned passed, in the order it was handed out."""
     sql = "SELECT outcome FROM trials WHERE memory=? AND outcome IN ('pass', 'fail') ORDER BY handed_at, episode, cube"
     return [outcome == "pass" for (outcome,) in db.execute(sql, (id_to_bytes(memory),))]
+
+
+def failed_in(db: apsw.Connection, memory: str) -> builtins.list[str]:
+    """The environments of episodes in which something learned was tried and did not help, or the task failed."""
+    found = db.execute(
+        "SELECT DISTINCT e.environment FROM trials t JOIN episodes e ON e.id=t.episode WHERE t.memory=? AND t.cube='' "
+        "AND t.followed IS NOT 0 AND (t.outcome='fail' OR (t.outcome='unknown' AND t.reward<=-0.5))",
+        (id_to_bytes(memory),),
+    )
+    return [environment for (environment,) in found]
 
 
 @dataclass(frozen=True, slots=True)
@@ -1241,8 +1269,3 @@ def last_calls(db: apsw.Connection, id: str, limit: int) -> builtins.list[Step]:
     found = steps_by_number(db, numbers)
     return [found[n] for n in numbers if n in found]
 
-
-def failed_contexts(db: apsw.Connection, id: str) -> frozenset[bytes]:
-    """The contexts of the calls that failed in an episode."""
-    sql = "SELECT DISTINCT context FROM steps WHERE episode=(SELECT e FROM episodes WHERE id=?) AND ok=0 AND context IS NOT NULL"
-    return frozenset(c for (c,) in db.execute(sql, (id_to_bytes(id),)))
