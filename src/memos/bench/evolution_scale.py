@@ -62,6 +62,7 @@ class Cost:
     """Seconds for each measured thing, in order."""
 
     learn: list[float] = field(default_factory=list)  # of one step
+    cpu: list[float] = field(default_factory=list)  # of it, work of the processor
     turn: list[float] = field(default_factory=list)
     repair: list[float] = field(default_factory=list)
 
@@ -74,8 +75,10 @@ async def _measure(args: argparse.Namespace) -> str:
             policies = await _fill(memos, told[: args.episodes], cost)
             for story in told[args.episodes :]:
                 await _recall(memos, story, cost)
-    rows = [_row("learning, for each step, first tenth", cost.learn[: len(cost.learn) // 10])]
-    rows.append(_row("learning, for each step, last tenth", cost.learn[-(len(cost.learn) // 10) :]))
+    tenth = max(1, len(cost.learn) // 10)
+    rows = [_row("learning, for each step, first tenth", cost.learn[:tenth])]
+    rows.append(_row("learning, for each step, last tenth", cost.learn[-tenth:]))
+    rows.append(_row("of it work of the processor", cost.cpu[-tenth:]))
     rows.append(_row(f"recall at the start of a turn, {policies:,} policies", cost.turn))
     rows.append(_row(f"recall after an error, {policies:,} policies", cost.repair))
     head = f"{args.episodes:,} episodes of {args.steps} steps, {args.kinds:,} kinds of tasks:"
@@ -96,12 +99,16 @@ async def _fill(memos: AsyncMemOS, told: Sequence[Story], cost: Cost) -> int:
     begun = time.perf_counter()
     for n, story in enumerate(told):
         await _report(memos, story, n)
-        start = time.perf_counter()
+        start, busy = time.perf_counter(), time.process_time()
         await memos.evolve(now=True)
-        cost.learn.append((time.perf_counter() - start) / (len(story.calls) + 2))
+        steps = len(story.calls) + 2  # the message and the reply are steps too
+        cost.learn.append((time.perf_counter() - start) / steps)
+        cost.cpu.append((time.process_time() - busy) / steps)
         if (n + 1) % 500 == 0:
-            last = median(cost.learn[-500:]) * 1e3
-            say(f"{n + 1:,} episodes, {time.perf_counter() - begun:.0f} s, learning {last:.2f} ms a step")
+            last, busy = (median(x[-500:]) * 1e3 for x in (cost.learn, cost.cpu))
+            say(
+                f"{n + 1:,} episodes, {time.perf_counter() - begun:.0f} s, learning {last:.2f} ms a step, {busy:.2f} of it work"
+            )
     async with memos._cube(DEFAULT_USER, None, "read") as (_, store):
         return len(await store.lived(lived.learned_memories, "policy", states=(State.ACTIVE,)))
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from memos.text.lazy import LazyPattern
 
-def words(*parts: str) -> re.Pattern[str]:
+
+def words(*parts: str) -> LazyPattern:
     """The alternatives as one pattern, without regard to case."""
-    return re.compile("|".join(parts), re.IGNORECASE)
+    return LazyPattern("|".join(parts), re.IGNORECASE)
 
 
 LEAD: Final = (

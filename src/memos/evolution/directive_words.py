@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import re
 
+from memos.text.lazy import LazyPattern
+
 _I = re.IGNORECASE
 
 
@@ -16,8 +18,8 @@ def _set(words: str) -> frozenset[str]:
 
 # -- English -------------------------------------------------------------------------------------------------------
 
-BULLET = re.compile(r"(?:[-*•·–—]|\d{1,2}[.)、]|[（(]\d{1,2}[)）])\s*")
-OPENERS = re.compile(
+BULLET = LazyPattern(r"(?:[-*•·–—]|\d{1,2}[.)、]|[（(]\d{1,2}[)）])\s*")
+OPENERS = LazyPattern(
     r"(?:(?:ok(?:ay)?|hey|hi|hello|well|so|also|and|but|now|then|no+(?! more| \w+ should)|nope|wrong|sorry|thanks|thank you|"
     r"great|good|right|yes|"
     r"please|pls|plz|kindly|just|by the way|btw|one more thing|another thing|fyi|actually|again|"
@@ -33,21 +35,21 @@ STANDING = (
     r"(?:for|in|on) (?:all|any|every) future (?:\w+ ){0,2}\w+|no matter what|under (?:no|any) circumstances?|in all cases|"
     r"for good|(?:all|every) the time)"
 )
-STANDING_HEAD = re.compile(rf"{STANDING}\b[\s,:–—-]*", _I)
-STANDING_TAIL = re.compile(rf"[\s,–—-]*(?:\b(?:please|thanks|thank you)\b[\s,]*)*\b{STANDING}(?=[\s,.!]*$|,)", _I)
-NEXT = re.compile(r"(?:the )?next time(?: around)?\b[\s,:]*(?!i\b|we\b|he\b|she\b|they\b|is\b|was\b)", _I)
-NEXT_TAIL = re.compile(r"[\s,]*\bnext time[\s.!]*$", _I)
-EVERY = re.compile(
+STANDING_HEAD = LazyPattern(rf"{STANDING}\b[\s,:–—-]*", _I)
+STANDING_TAIL = LazyPattern(rf"[\s,–—-]*(?:\b(?:please|thanks|thank you)\b[\s,]*)*\b{STANDING}(?=[\s,.!]*$|,)", _I)
+NEXT = LazyPattern(r"(?:the )?next time(?: around)?\b[\s,:]*(?!i\b|we\b|he\b|she\b|they\b|is\b|was\b)", _I)
+NEXT_TAIL = LazyPattern(r"[\s,]*\bnext time[\s.!]*$", _I)
+EVERY = LazyPattern(
     r"(?P<cond>(?:whenever|every ?time|each time|any ?time|in every case where|as soon as|anywhere) [^,;:]{2,120})[,:]\s*",
     _I,
 )
-CONDITION = re.compile(
+CONDITION = LazyPattern(
     r"(?P<cond>(?:when|if|unless|before|after|once|until|while|in case|where|for|in|on|with|inside|during|"
     r"as an?) (?:[^,;:?]{2,120}(?=,)|[^,;:?]{2,60}?(?= (?:always|never)\b)))[,\s]\s*",
     _I,
 )
-INSTEAD_FIRST = re.compile(r"(?:instead of|rather than|in place of) (?P<old>[^,;:]{2,80}),\s*", _I)
-POLITE = re.compile(
+INSTEAD_FIRST = LazyPattern(r"(?:instead of|rather than|in place of) (?P<old>[^,;:]{2,80}),\s*", _I)
+POLITE = LazyPattern(
     r"(?:(?:could|can|would|will) you(?: please)?|"
     r"i(?:'d|’d| would)? (?:like|love|want|need|prefer|expect|would like) (?:it if |that |for )?you(?: to)?|"
     r"i(?:'d|’d| would) rather you|i(?:'d|’d| would) (?:prefer|appreciate) (?:it )?if you|"
@@ -59,7 +61,7 @@ POLITE = re.compile(
     r"your job is to|i told you to|i(?:'ve| have) told you to|i said to|i said)\b[\s,:]*",
     _I,
 )
-POLITE_NOT = re.compile(
+POLITE_NOT = LazyPattern(
     r"(?:i (?:do not|don'?t|don’t|never) (?:ever )?want you to(?: ever)?|i(?:'d|’d| would) rather you (?:did not|didn'?t|"
     r"don'?t)|"
     r"(?:you|we) (?:(?:must|should|shall|may|can) not|cannot|can'?t|mustn'?t|shouldn'?t|are not (?:allowed|permitted) to|"
@@ -70,68 +72,68 @@ POLITE_NOT = re.compile(
     r"again)\b[\s,]*)?",
     _I,
 )
-ALLOWED = re.compile(
+ALLOWED = LazyPattern(
     r"(?:you (?:can|may|are allowed to|are free to)|it(?:'s| is) (?:ok(?:ay)?|fine|alright|all right) (?:to|if you)|"
     r"feel free to|go ahead and)\b\s*",
     _I,
 )
-NEVER = re.compile(
+NEVER = LazyPattern(
     r"(?:never(?:,? ever| again)?|do(?:n['’]?t| not) (?:you )?ever(?: again)?|under no circumstances(?: should you| must you)?|"
     r"at no (?:time|point)(?: should you)?|in no case)\b[\s,]*",
     _I,
 )
-ALWAYS = re.compile(r"(?:always|invariably|consistently|without fail)\b[\s,]*", _I)
-NOT = re.compile(r"(?:do not|don['’]?t|not to|no longer|not)\b[\s,]*(?P<again>again\b[\s,]*)?", _I)
-STOP = re.compile(r"(?:stop|quit|cease|no more|avoid|refrain from|steer clear of|stay away from)\b\s+", _I)
-WEAK = re.compile(
+ALWAYS = LazyPattern(r"(?:always|invariably|consistently|without fail)\b[\s,]*", _I)
+NOT = LazyPattern(r"(?:do not|don['’]?t|not to|no longer|not)\b[\s,]*(?P<again>again\b[\s,]*)?", _I)
+STOP = LazyPattern(r"(?:stop|quit|cease|no more|avoid|refrain from|steer clear of|stay away from)\b\s+", _I)
+WEAK = LazyPattern(
     r"(?:maybe|perhaps|ideally|preferably|if (?:at all )?possible|if you can|when(?:ever)? possible|where possible|probably|"
     r"as far as possible|it might be)\b[\s,]*",
     _I,
 )
-WEAK_ANY = re.compile(
+WEAK_ANY = LazyPattern(
     r"\b(?:maybe|perhaps|ideally|preferably|if (?:at all )?possible|if you can|when(?:ever)? possible|where possible|might)\b",
     _I,
 )
-STRONG_ANY = re.compile(
+STRONG_ANY = LazyPattern(
     r"\b(?:must|never|always|under no circumstances|no matter what|without exception|at all times|forbidden|not allowed|"
     r"mandatory|required|have to)\b",
     _I,
 )
-AGAIN_TAIL = re.compile(
+AGAIN_TAIL = LazyPattern(
     r"[\s,]*\b(?:ever again|again|any ?more|any longer|ever)\b(?P<for>(?: (?:for|in|on) [^,;]{2,60})?)[\s,]*(?:please|"
     r"ok(?:ay)?|thanks)?[\s.!]*$",
     _I,
 )
-WITHOUT = re.compile(
+WITHOUT = LazyPattern(
     r"\bwithout (?:first |my |explicitly |explicit |prior |running |having )*(?:asking|permission|approval|consent|\w+ing)\b|"
     r"\bwithout (?:an? |the |my )?(?:review|backup|confirmation|"
     r"tests?)\b|"
     r"\b(?:unless|until) (?:i|the user|you(?:'ve| have)?) ",
     _I,
 )
-PASSIVE = re.compile(
+PASSIVE = LazyPattern(
     r"(?P<np>(?!i\b|he\b|she\b|they\b|it\b|this\b|that\b|there\b|what\b|who\b|you\b)[^,;:?]{2,60}?) "
     r"(?:should|must|has to|have to|need to|needs to|are to|is to) (?P<adv>always|never) be (?P<rest>[^,;?]{2,160})",
     _I,
 )
-COMPARED = re.compile(
+COMPARED = LazyPattern(
     r"(?P<new>[^;]{1,90}?)(?:,? (?:instead of|rather than|in place of|as opposed to|in preference to|and not|but not|but never|"
     r"and never)|, ?(?:not|never)) (?P<old>[^;]{1,90})$",
     _I,
 )
-OVER = re.compile(r"(?P<new>[^;]{1,90}?) (?:over|to|above|before|instead of|rather than) (?P<old>[^;]{1,90})$", _I)
-NOT_BUT = re.compile(
+OVER = LazyPattern(r"(?P<new>[^;]{1,90}?) (?:over|to|above|before|instead of|rather than) (?P<old>[^;]{1,90})$", _I)
+NOT_BUT = LazyPattern(
     r"(?P<old>[^,;]{1,80}?)(?:[,;]? (?:but|and) |[,;:–—-]+ ?)(?:please |rather |instead,? |just |always )?(?P<verb>use|run|"
     r"call|go with|stick (?:to|with)|take|"
     r"try|do|prefer|choose|write) (?P<new>[^;]{1,80}?)(?: instead)?$",
     _I,
 )
-TRAIL_WHEN = re.compile(
+TRAIL_WHEN = LazyPattern(
     r"[\s,]+(?P<cond>(?:when(?:ever)?|if|unless|before|after|once|every time|each time|in case|"
     r"while) (?!possible\b)[^,;?]{3,120})$",
     _I,
 )
-TIDY = re.compile(
+TIDY = LazyPattern(
     r"[\s,]*\b(?:please|pls|thanks|thank you|ok(?:ay)?|instead|though|for me|got it|will you|would you)[\s.!]*$", _I
 )
 
@@ -157,9 +159,9 @@ LASTING_STOPS = _set(
     "overwriting changing modifying editing installing calling ignoring skipping including sending telling "
     "printing generating answering responding replying explaining leaving relying"
 )
-STATES = re.compile(r"(?:be|have) (?:been|had|a|an|the|my|me|to|there|here|able)\b", _I)
+STATES = LazyPattern(r"(?:be|have) (?:been|had|a|an|the|my|me|to|there|here|able)\b", _I)
 
-ONE_OFF = re.compile(
+ONE_OFF = LazyPattern(
     r"\b(?:(?:just )?(?:for )?this (?:one )?(?:time|once|task|case|run|job|question|request|test|ticket|issue|pr|pull request|"
     r"commit|"
     r"change|file|function|class|method|line|page|message|email|letter|example|demo|session|meeting|trip|week|month|morning|"
@@ -178,22 +180,22 @@ ONE_OFF = re.compile(
     r"|(?<!of )(?<!starting )(?<!from )(?<!as of )\btoday\b",
     _I,
 )
-QUESTION = re.compile(
+QUESTION = LazyPattern(
     r"(?:did|do(?! not\b| always\b| remember\b)|does|is|are|was|were|am|should|shall|would(?! you)|could(?! you)|can(?! you)|"
     r"will(?! you)|have|has|had|what|who|whom|why|how|which|whose|"
     r"isn'?t|aren'?t|didn'?t|doesn'?t|won'?t|wasn'?t|where(?! possible)|when (?:should|do|did|will|is|are|can|"
     r"would))\b(?=[^.!]*\?|\s+(?:i|you|we|they|he|she)\b)",
     _I,
 )
-ASKED = re.compile(r"(?:could|can|would|will) you\b", _I)
-SUPPOSED = re.compile(
+ASKED = LazyPattern(r"(?:could|can|would|will) you\b", _I)
+SUPPOSED = LazyPattern(
     r"(?:suppose|supposing|imagine|assuming|hypothetically|pretend|let'?s (?:say|pretend|assume|imagine)|say i|what if|"
     r"what would|"
     r"if (?:i|we|you|they|he|she) (?:were|was|had|could|would|always|never|ever)|if only|in theory|in an ideal world|"
     r"i wonder|i wish)\b",
     _I,
 )
-SUPPOSED_ANY = re.compile(
+SUPPOSED_ANY = LazyPattern(
     r"\b(?:would have|could have|should(?:n'?t| not)? (?:always |never |not )?have|might have|would always|would never|i wish|"
     r"as if)\b",
     _I,
@@ -205,7 +207,7 @@ _SAYING = (
     r"warned|"
     r"taught|teaches|believes|believe|argues|argue|mentions|mentioned|require|requires|keeps|kept|like to say|used to)"
 )
-REPORTED = re.compile(
+REPORTED = LazyPattern(
     rf"(?!(?:i|you)\b)(?:[\w'’.@/-]+\s+){{1,6}}?{_SAYING}\b(?! (?:me|us) (?:if|when|what|how|before)\b)|"
     r"(?:according to|per the|as per|i (?:read|heard|saw|learned|learnt|think|thought|believe|guess|know|remember|noticed|"
     r"was told|used to|always|never|"
@@ -217,7 +219,7 @@ REPORTED = re.compile(
     r"you (?:always|never|usually|often|keep|kept)\b)",
     _I,
 )
-REPORTED_LAST = re.compile(
+REPORTED_LAST = LazyPattern(
     rf"[,–—-]\s*(?:as )?(?:my \w+|the \w+|he|she|they|[A-Z]\w+|people|everyone) (?:always |often |once |"
     rf"used to )?{_SAYING}\b[^,]*$|"
     r"\b(?:according to|quote unquote|is what (?:the|my|our|he|she|they)\b|, ?(?:says|said|reads|states|goes) (?:the|my|our|a|"
@@ -225,7 +227,7 @@ REPORTED_LAST = re.compile(
     r"saying|rule))",
     _I,
 )
-IDIOMS = re.compile(
+IDIOMS = LazyPattern(
     r"(?:never (?:mind|say never|been|had|was|heard|seen|liked|knew|understood|got|did|worked|happened|fails|gonna|too late|"
     r"a dull)|"
     r"always (?:on|a|the|been|wanted|loved|liked|had|was|knew|thought|will|there|happy|nice|good|look(?:ing)? (?:on|forward)|"
@@ -235,13 +237,13 @@ IDIOMS = re.compile(
     r"(?:stop|quit) (?:it|that|this|here|now|right|the))\b",
     _I,
 )
-LOG_LINE = re.compile(
+LOG_LINE = LazyPattern(
     r"\s*(?:>|\$ |# |\||```|(?:\[?\d{2,4}[-:/.]\d{2}[-:/.T ]\S*)|\[?(?:error|warn(?:ing)?|info|debug|trace|fatal|critical|hint|"
     r"tip|deprecat\w+|notice|npm|pip|usage|traceback)\]?(?:\[\w+\])?:? ?(?:err!|warn)?[:\]]|"
     r"at \w+[.(]|file \"|(?:user|assistant|system|human|ai|tool|bot|agent)\s*[:：])",
     _I,
 )
-VALUE = re.compile(
+VALUE = LazyPattern(
     r"(?:(?:port|line|version|branch|file|folder|directory|key|id|column|row|page|value|number|option|room|seat|date|day|"
     r"address|name|"
     r"account|user|table|figure|title) ?\S*$|[\d$€£#:./_-]+\S*$|[~/]\S*$|\S+@\S+$|(?:the|this|that|these|those|my|your|his|her|"
@@ -253,7 +255,7 @@ VALUE = re.compile(
     _I,
 )
 
-ANY = re.compile(  # without one of these words no sentence is a directive
+ANY = LazyPattern(  # without one of these words no sentence is a directive
     r"\b(?:always|never|ever|from|future|forward|henceforth|prefer\w*|favou?r|instead|rather|over|stop|quit|avoid|refrain|"
     r"steer|stay|"
     r"more|again|every\w*|each|any\w*|whenever|next|must|can|may|should|have|rule|general|default|circumstances|time|times|"
@@ -267,76 +269,76 @@ ZH_STANDING = (
     r"(?:从?今后|从?以后|往后|日后|将来|从现在(?:起|开始)|从今(?:天|日)?(?:以后|往后|之后|起|开始)|从此(?:以后|之后)?|之后都|任何时候|任何情况下|"
     r"无论如何|不管怎样|无论什么情况)"
 )
-ZH_LEAD = re.compile(
+ZH_LEAD = LazyPattern(
     r"(?:请你?|麻烦你?|拜托你?|记住|记得|切记|注意|提醒一下|另外|还有|对了|好的?|嗯|那么?|所以|但是?|不过|而且|你们?|您|希望你|我希望你?|我想要?你|我要求?你|我需要你|"
     r"不对|不是|错了|谢谢|规则|原则上|一般来说|通常)[\s,，:：、!！]*"
 )
-ZH_HEAD = re.compile(rf"{ZH_STANDING}[\s,，:：]*(?:你|您|请|麻烦你?|都|就|也)*")
-ZH_NEXT = re.compile(r"(?:下次|下回|下一次|以后每次|每次|每回|每当|凡是|只要)")
-ZH_WHEN = re.compile(
+ZH_HEAD = LazyPattern(rf"{ZH_STANDING}[\s,，:：]*(?:你|您|请|麻烦你?|都|就|也)*")
+ZH_NEXT = LazyPattern(r"(?:下次|下回|下一次|以后每次|每次|每回|每当|凡是|只要)")
+ZH_WHEN = LazyPattern(
     r"(?P<cond>(?:在|当|每当|每次|只要|如果|若|凡是|遇到|一旦|对于|关于|下次|涉及|针对)?[^,，。；;?？]{1,40}?(?:的时候|时候|时|之前|以前|前|之后|后|的话|方面|中|里|上|"
     r"情况下))[,，]?\s*"
     r"(?=(?:请|你|您|都|要|必须|务必|应该|应当|一定|一律|总是|始终|永远|先|不要|别|不准|不许|不得|禁止|绝不|绝对不|优先|尽量|用|使用|只))"
 )
-ZH_CONDITION = re.compile(
+ZH_CONDITION = LazyPattern(
     r"(?P<cond>(?:如果|若|要是|只要|每当|当|凡是|遇到|一旦|每次|下次|在)[^,，。；;?？]{1,50})[,，]\s*"
 )
-ZH_ALWAYS = re.compile(
+ZH_ALWAYS = LazyPattern(
     r"(?:总是|总要|始终|永远|一直都?|一律|每次都?|都要|必须都?|务必都?|一概|都必须|都应该|都应当|都得|均须)[\s,，]*"
 )
-ZH_MUST = re.compile(r"(?:必须|务必|一定要?|应该|应当|需要|得|要|都|就|也|只能|只|请|尽可能)")
-ZH_NEVER = re.compile(
+ZH_MUST = LazyPattern(r"(?:必须|务必|一定要?|应该|应当|需要|得|要|都|就|也|只能|只|请|尽可能)")
+ZH_NEVER = LazyPattern(
     r"(?:永远(?:都)?不(?:要|能|可以?|得|准|许)?|永远别|绝对?不(?:要|能|可以?|得|准|许|允许)?|决不(?:要|能|可|得)?|从不要|任何时候都?(?:不(?:要|能|可以?|得|准|许)|别)|严禁|"
     r"一律(?:不(?:要|能|得|准|许)?|禁止|别))(?:再)?"
 )
-ZH_NOT_AGAIN = re.compile(r"(?:请?(?:不要|别|不准|不许|不能|不可以?|不得|禁止|勿|不该|不应该?|不想让?你)再|停止|少再)")
-ZH_NOT = re.compile(r"(?:千万)?(?:不要|别|不准|不许|不能|不可以|不可|不得|禁止|切勿|勿|避免|不应该?|不该|少)")
-ZH_TRY = re.compile(r"(?:尽量|尽可能|最好|可以的话|优先)")
-ZH_WEAK = re.compile(r"(?:最好|可以的话|如果可以|可能的话|也许|或许|尽量|方便的话)")
-ZH_STRONG = re.compile(
+ZH_NOT_AGAIN = LazyPattern(r"(?:请?(?:不要|别|不准|不许|不能|不可以?|不得|禁止|勿|不该|不应该?|不想让?你)再|停止|少再)")
+ZH_NOT = LazyPattern(r"(?:千万)?(?:不要|别|不准|不许|不能|不可以|不可|不得|禁止|切勿|勿|避免|不应该?|不该|少)")
+ZH_TRY = LazyPattern(r"(?:尽量|尽可能|最好|可以的话|优先)")
+ZH_WEAK = LazyPattern(r"(?:最好|可以的话|如果可以|可能的话|也许|或许|尽量|方便的话)")
+ZH_STRONG = LazyPattern(
     r"(?:必须|务必|一律|永远|绝不|绝对|决不|严禁|禁止|总是|始终|一定|任何时候|任何情况下|不得|不准|不许|无论如何)"
 )
-ZH_INSTEAD = re.compile(
+ZH_INSTEAD = LazyPattern(
     r"(?:请|要|改|都|应该|必须|优先|尽量)*(?:使用|改用|采用|用|选择|选)(?P<new>[^,，。；;]{1,40}?)(?:来|去)?(?:[,，]?(?:代替|替代|取代|替换|而不是|而非|而不要用|不要用|别用|不要|"
     r"别)(?:掉)?(?:使用|用|选择)?)(?P<old>[^,，。；;]{1,40})$"
 )
-ZH_NOT_BUT = re.compile(
+ZH_NOT_BUT = LazyPattern(
     r"(?:请)?(?:不要|别|不能|不准|禁止)(?:再)?(?:使用|用|采用)(?P<old>[^,，。；;]{1,40})(?:了)?[,，;；]\s*(?:而是|而要|应该|请|要|都|以后|改|一律)*(?:改用|使用|换成|用|"
     r"换)(?P<new>[^,，。；;]{1,40})$"
 )
-ZH_OVER = re.compile(r"(?P<new>[^,，。；;的]{1,30}?)优先于(?P<old>[^,，。；;]{1,30})$")
-ZH_BA = re.compile(
+ZH_OVER = LazyPattern(r"(?P<new>[^,，。；;的]{1,30}?)优先于(?P<old>[^,，。；;]{1,30})$")
+ZH_BA = LazyPattern(
     r"(?:优先)(?:考虑|选择|使用|采用|选用|用|选|走|调用)(?P<new>[^,，。；;]{1,40}?)(?:[,，]?(?:而不是|而非|其次才?是|再考虑|不要用|别用)(?P<old>[^,，。；;]{1,40}))?$"
 )
-ZH_VERB = re.compile(
+ZH_VERB = LazyPattern(
     r"(?:在|把|将|对|从|为|按|以|通过|给|跟|向|往|直接|擅自|私自|随便|随意|自己|自行|先|只|就|都|再|一次|主动|手动|自动|同时|额外|另外|提前|事先|重新|轻易|未经)*"
     r"(?:[^,，。；;]{0,16}?)(?:使用|运行|执行|调用|安装|装|写|加|删|修改|改|动|碰|提交|推送|部署|重启|启动|检查|测试|验证|问|询问|确认|备份|打开|读|看|查|发|创建|新建|建|生成|返回|输出|打印|"
     r"回答|回复|"
     r"说明|解释|提供|保存|合并|覆盖|跳过|忽略|猜|假设|编造|保持|遵守|遵循|记录|添加|包含|引用|翻译|格式化|编译|停止|访问|下载|上传|选|采用|放|命名|用|跑|推|存|传|列出|附上|标注|注明|硬编码|连接|清空|回滚|"
     r"关闭|开启|禁用|升级|降级|通知|告诉|报告|汇报|总结|道歉|重复|省略|写入|泄露|分享|公开|处理|走|调|拉取|订|买|付款|购买|叫|称呼)"
 )
-ZH_ONE_OFF = re.compile(
+ZH_ONE_OFF = LazyPattern(
     r"(?:这一?次|本次|这回|此次|这趟|今天|今晚|明天|后天|昨天|现在先|暂时|目前|眼下|先这样|这个(?:程序|代码|类|模块|接口|按钮|表格|任务|问题|文件|函数|测试|例子|请求|页面|段落|邮件|会议|步骤|分支|脚本|"
     r"报告|订单)|"
     r"这里|这儿|这封|这份|这篇|这段|这张|这条|本题|这道|一下子|下周|本周|这周|直到|临时|仅此一次|就一次|只这一次)"
 )
-ZH_FROM_TODAY = re.compile(r"从今天(?:起|开始|以后)")
-ZH_QUESTION = re.compile(
+ZH_FROM_TODAY = LazyPattern(r"从今天(?:起|开始|以后)")
+ZH_QUESTION = LazyPattern(
     r"(?:为什么|为何|怎么(?!样都)|怎样(?!都)|什么时候|谁|哪|多少|是不是|有没有|要不要|该不该|是否|难道|吗|么[?？]|呢[?？]?$)|[?？]\s*$"
 )
-ZH_ASKED = re.compile(r"(?:能不能|可不可以|能否|可否|可以|能)(?:请你?|麻烦你?|你)?")
-ZH_SUPPOSED = re.compile(
+ZH_ASKED = LazyPattern(r"(?:能不能|可不可以|能否|可否|可以|能)(?:请你?|麻烦你?|你)?")
+ZH_SUPPOSED = LazyPattern(
     r"(?:假设|假如|假使|想象|设想|比如说?|例如|倘若|要是我|如果我|如果你是|万一我|本来|当初|早知道|据说|听说)"
 )
-ZH_REPORTED = re.compile(
+ZH_REPORTED = LazyPattern(
     r"(?:(?!我)[^,，。]{0,12}(?:说|讲|告诉|要求|建议|认为|觉得|写着|写道|提到|表示|规定|强调|警告|提醒我|教我|常说|喜欢说|推荐)(?!明)|"
     r"(?:我|我们|咱们|他|她|它|他们|她们|它们|大家|人们|有人|别人|同事|老板|妈妈|爸爸|老师|朋友|公司|文档|客户|孩子|我的?[^,，。你]{1,6}?)[^,，。你]{0,6}?(?:总是|从不|永远|一直|始终|以后|"
     r"今后|再也|每次|不会再|不再|绝不|决不|不要再|别再|打算|准备|喜欢|讨厌|优先|尽量|都|一律)|"
     r"你(?:总是|老是|从来|每次都|一直|又|永远都?))"
 )
-ZH_IDIOM = re.compile(
+ZH_IDIOM = LazyPattern(
     r"(?:别再?(?:说了|哭|等了?|闹|想了|担心|生气|难过|客气|开玩笑|提了|管|来了|骗)|不要再?(?:担心|生气|难过|客气|紧张|害怕)|别(?:忘|着急|担心)|永远(?:爱|支持|是|在|年轻|记得)|总是(?:这样|"
     r"如此))"
 )
 
-LASTING = re.compile(rf"\b{STANDING}\b|\bnext time\b|{ZH_STANDING}|下次|下回", _I)  # said of more than this task
+LASTING = LazyPattern(rf"\b{STANDING}\b|\bnext time\b|{ZH_STANDING}|下次|下回", _I)  # said of more than this task

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass, replace
 
 from memos.evolution import directive_words as w
+from memos.text.lazy import LazyPattern
 
 _HAN = re.compile(r"[\u4e00-\u9fff]")
 _WORD = re.compile(r"[\w'’-]+")
@@ -374,12 +375,12 @@ def said_instead(line: str, own: str) -> str | None:
     return own[found.start("what") : found.end("what")]
 
 
-def _cut(pattern: re.Pattern[str], text: str, at: int) -> int:
+def _cut(pattern: LazyPattern, text: str, at: int) -> int:
     found = pattern.match(text, at)
     return at if found is None else found.end()
 
 
-def _cut_all(pattern: re.Pattern[str], text: str, at: int, stop: int) -> int:
+def _cut_all(pattern: LazyPattern, text: str, at: int, stop: int) -> int:
     while (found := pattern.match(text, at, stop)) and found.end() > at:
         at = found.end()
     return at

@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from memos.text.lazy import LazyPattern
+
 LEAD: Final = (
     r"^[\W_]*(?:(?:ok(?:ay)?|oh|ah|hey|hi|hmm+|um+|uh|well|yes|yeah|yep|great|cool|nice|wow|so|and|but|sorry|please"
     r"|actually|now|unfortunately|sadly"
@@ -15,9 +17,9 @@ LEAD: Final = (
 )
 
 
-def clause(*parts: str) -> re.Pattern[str]:
+def clause(*parts: str) -> LazyPattern:
     """The alternatives, at the beginning of a clause, without regard to case."""
-    return re.compile(LEAD + "(?:" + "|".join(parts) + ")", re.IGNORECASE)
+    return LazyPattern(LEAD + "(?:" + "|".join(parts) + ")", re.IGNORECASE)
 
 
 THANKS: Final = clause(
@@ -137,11 +139,11 @@ GAVE_UP: Final = clause(
     r"|，|,|。|好了)|到此为止|随便吧|不管它)",
 )  # fmt: skip
 
-QUESTION: Final = re.compile(
+QUESTION: Final = LazyPattern(
     r"[?？]\s*$|[吗么呢]\s*$|^(?:did|does|do|is|are|was|were|has|have|can|could|should|why|what|how|when|who|where)\b(?!n't)",
     re.IGNORECASE,
 )
-FILLER: Final = re.compile(
+FILLER: Final = LazyPattern(
     r"[\W_]*(?:(?:so|very|that|this|it|is|was|for|the|your|help|you|all|really|now|a|lot|much|everything|again|great"
     r"|good|ok(?:ay)?|yes|yeah"
     r"|cool|nice|got it|helpful|今天|你|您|的|帮助|真|太|了|好|嗯|哈|就这样|先这样|吧|帮了我?大?忙)[\s\W]*)+",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 
@@ -24,14 +25,22 @@ class LazyPattern:
         """The numbers of the named groups."""
         return self.compiled.groupindex
 
-    def match(self, text: str, start: int, end: int) -> re.Match[str] | None:
+    def match(self, text: str, start: int = 0, end: int = sys.maxsize) -> re.Match[str] | None:
         """As `re.Pattern.match`."""
         return self.compiled.match(text, start, end)
 
-    def search(self, text: str, start: int, end: int) -> re.Match[str] | None:
+    def fullmatch(self, text: str) -> re.Match[str] | None:
+        """As `re.Pattern.fullmatch`."""
+        return self.compiled.fullmatch(text)
+
+    def search(self, text: str, start: int = 0, end: int = sys.maxsize) -> re.Match[str] | None:
         """As `re.Pattern.search`."""
         return self.compiled.search(text, start, end)
 
     def finditer(self, text: str) -> Iterator[re.Match[str]]:
         """As `re.Pattern.finditer`."""
         return self.compiled.finditer(text)
+
+    def sub(self, repl: str, text: str) -> str:
+        """As `re.Pattern.sub`."""
+        return self.compiled.sub(repl, text)

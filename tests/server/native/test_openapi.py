@@ -59,7 +59,11 @@ def test_every_parameter_and_every_field_of_a_request_is_explained(description: 
         for parameter in operation.get("parameters", []):
             assert parameter.get("description"), f"{name}: {parameter['name']}"
     schemas = description["components"]["schemas"]
-    for model in ("Add", "Listing", "Counting", "Explain", "Patch", "NewCube", "NewUser", "KeyWish", "Choice"):
+    explained = (
+        "Add Listing Counting Explain Patch NewCube NewUser KeyWish Choice StartTurn EndTurn ReportStep ReportedStep "
+        "ReportSubagent ReportOutcome EndSession Recall Evolve SetState EditSkill UseSkill Publish"
+    )
+    for model in explained.split():
         for field, schema in schemas[model]["properties"].items():
             told = str(schema)
             assert "description" in told or "examples" in told or "$ref" in told, f"{model}.{field}"
