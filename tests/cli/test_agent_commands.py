@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -19,10 +20,19 @@ from memos import MemOS
 SOURCE = Path(__file__).parents[2] / "src"
 
 
-@pytest.fixture
-def learned(home: Path) -> None:
-    with MemOS(home, embedder="none", background=False) as memos:
+@pytest.fixture(scope="module")
+def once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The data folder of somebody whose agent has learned."""
+    home = tmp_path_factory.mktemp("once") / "home"
+    with MemOS(home, embedder="none", background=False, durability="normal") as memos:
         learn(memos)
+    return home
+
+
+@pytest.fixture
+def learned(home: Path, once: Path) -> None:
+    """A copy of it."""
+    shutil.copytree(once, home)
 
 
 @pytest.fixture

@@ -32,12 +32,12 @@ def shared(lessons: Sequence[Told], failed: Sequence[Told] = ()) -> list[Shared]
     tasks that came to nothing; what was done there just as well is not what made the others succeed.
     """
     left, out = list(lessons), []
-    while len({t.lesson.episode for t in left}) > 1:
+    while len({t.lesson.task for t in left}) > 1:
         best: tuple[float, int, Heads] | None = None
         for sequence in _candidates(left):
             able = [t for t in left if _can(t, sequence)]
             rank = (worth(able, sequence, failed), len(sequence), sequence)
-            if len({t.lesson.episode for t in able}) > 1 and rank[0] > 0 and (best is None or rank > best):
+            if len({t.lesson.task for t in able}) > 1 and rank[0] > 0 and (best is None or rank > best):
                 best = rank
         if best is None:
             break
@@ -53,9 +53,9 @@ def worth(lessons: Sequence[Told], heads: Heads, failed: Sequence[Told]) -> floa
     clear, where there are both.
     """
     if not failed:
-        return len({t.lesson.episode for t in lessons})
-    good = {t.lesson.episode: t.lesson.value for t in sorted(lessons, key=lambda t: t.lesson.value)}
-    bad = {t.lesson.episode: t.lesson.value for t in failed if _can(t, heads)}
+        return len({t.lesson.task for t in lessons})
+    good = {t.lesson.task: t.lesson.value for t in sorted(lessons, key=lambda t: t.lesson.value)}
+    bad = {t.lesson.task: t.lesson.value for t in failed if _can(t, heads)}
     return round(sum(good.values()) + sum(bad.values()), 9)
 
 

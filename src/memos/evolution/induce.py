@@ -47,7 +47,7 @@ def induce(form: Form, lessons: Sequence[Told]) -> list[Induced]:
             groups.append([one])
     out = []
     for group in groups:
-        if len({t.lesson.episode for t in group}) > 1:
+        if len({t.lesson.task for t in group}) > 1:
             members = chosen(group)
             body = body_of(form, members)
             if body is not None:
@@ -66,7 +66,7 @@ def chosen(lessons: Sequence[Told]) -> tuple[Told, ...]:
 def _one_of_each_episode(lessons: Sequence[Told]) -> list[Told]:
     found: dict[str, Told] = {}
     for one in lessons:
-        found.setdefault(one.lesson.episode, one)
+        found.setdefault(one.lesson.task, one)
     return [*found.values()]
 
 
@@ -76,7 +76,7 @@ def telling(form: Form, lessons: Sequence[Told]) -> tuple[Told, ...]:
     """
     first: dict[str, Told] = {}
     for one in lessons:
-        first.setdefault(one.lesson.episode, one)
+        first.setdefault(one.lesson.task, one)
     once = [*first.values()]
     told = once[:TELLING]
     body = body_of(form, told)
@@ -93,7 +93,7 @@ def telling(form: Form, lessons: Sequence[Told]) -> tuple[Told, ...]:
 
 def body_of(form: Form, members: Sequence[Told]) -> PolicyBody | None:
     """One policy out of these lessons; None where they have too little in common, or only one episode tells it."""
-    if len({t.lesson.episode for t in members}) < 2:
+    if len({t.lesson.task for t in members}) < 2:
         return None
     core = _core(form, members)
     if core is None:

@@ -39,6 +39,7 @@ from memos.storage.sqlite.lived import Lesson
 from memos.text.template import fill
 
 LOOK_BACK = 32  # lessons of a bucket that are held against a new one
+CLAIMED = 256  # lessons of a bucket that a new policy takes for its evidence
 PARTNERS = 4  # of them with which it is tried first whether they would make a policy
 _IN = "in "  # how a boundary that was counted begins
 _WAYS = 4  # policies that are remembered for one sequence of calls
@@ -114,6 +115,9 @@ def _state(tx: Any, id: str, body: PolicyBody, is_copy: bool = False) -> tuple[S
             reliability.FEWEST_EPISODES, 1.0, lived.outcomes(tx.db, id)[body.forgiven :]
         )
         return (state, why) if state is State.RETIRED else (body.state, body.why)
+    tool, _, avoided = body.avoid.partition(": ")
+    if body.form is Form.AVOID and tx.find_key(_works_key(tool, kind_of(tool, avoided))) is not None:
+        return State.RETIRED, "such a call worked"
     counted = lived.counted(tx.db, id)
     if not counted.values and (not counted.handed or body.state is State.RETIRED):
         return State.RETIRED, "nothing teaches it any more"
@@ -216,14 +220,24 @@ def _induced(tx: Any, one: Told, episode: Episode) -> set[str]:
                 continue
             id = _kept(tx, found, episode)
             lived.attach(tx, [t.lesson.number for t in group if fits(found.body, t) is not None], id)
+            _claimed(tx, id, one)
             out |= {id, *_absorbed(tx, id, one, found.body)}
     return out
+
+
+def _claimed(tx: Any, id: str, one: Told) -> None:
+    """Older lessons that were free too, as many are once a policy was deleted, are evidence of the new one."""
+    memory = tx.get(id)
+    free = lived.lessons_free(tx.db, one.lesson.bucket, one.lesson.form, CLAIMED)
+    if memory is not None and free:
+        body = PolicyBody.of(memory)
+        lived.attach(tx, [t.lesson.number for t in _read(tx, free) if fits(body, t) is not None], id)
 
 
 def _is_promising(form: Form, group: Sequence[Told], one: Told) -> bool:
     """Whether a lesson and one of a few others of its group would make a policy: most that come to nothing are done with here."""
     own = next((t for t in group if t.lesson.number == one.lesson.number), None)
-    others = {t.lesson.episode: t for t in group if t.lesson.episode != one.lesson.episode}
+    others = {t.lesson.task: t for t in group if t.lesson.task != one.lesson.task}
     return own is not None and any(body_of(form, [t, own]) is not None for t in [*others.values()][-PARTNERS:])
 
 
@@ -232,6 +246,8 @@ def _pool(tx: Any, one: Told, form: Form) -> list[Told]:
     kind of call failed with an error put in other words.
     """
     lessons = lived.lessons_free(tx.db, one.lesson.bucket, form.value, LOOK_BACK)
+    if one.lesson.number not in {it.number for it in lessons}:
+        lessons.insert(0, one.lesson)
     if form is Form.FIX:
         elsewhere = lived.lessons_elsewhere(tx.db, one.lesson.bucket, form.value, 2 * LOOK_BACK)
         failed = lived.steps_by_number(tx.db, {n for it in elsewhere for n in it.steps.get("failed", ())})

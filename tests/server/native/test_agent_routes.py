@@ -45,7 +45,7 @@ async def episode(client: httpx2.AsyncClient, package: str, library: str, user: 
 
 @pytest.fixture
 async def learned(app_client: httpx2.AsyncClient) -> httpx2.AsyncClient:
-    """A server on which ada's agent worked and learned."""
+    """A server on which ada's agent worked and learned; all of it over HTTP."""
     for package, library in PACKAGES:
         await episode(app_client, package, library)
         await post(app_client, "/v1/learning/evolve", user="ada", now=True)

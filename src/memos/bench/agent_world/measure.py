@@ -122,10 +122,11 @@ def poison(found: Sequence[Pair]) -> str:
     for says in sorted({w.says for w in learned}):
         same = [w for w in learned if w.says == says]
         gone = sorted(w.trials for w in same if w.state == State.RETIRED)
-        holds = sum(w.state == State.ACTIVE for w in same)
+        holds = [w.trials for w in same if w.state == State.ACTIVE]
+        still = f"{len(holds)}, with at most {max(holds)} trials" if holds else "0"
         unused = sum(w.state == State.CANDIDATE for w in same)
         trials = f"{median(gone):g}, at most {gone[-1]}" if gone else "-"
-        rows.append((f"`{says}`", len(same), len(gone), trials, unused, holds))
+        rows.append((f"`{says}`", len(same), len(gone), trials, unused, still))
     head = (
         "wrong advice that was learned",
         "all runs",

@@ -13,7 +13,7 @@ from memos.bench.agent_world.agent import COMPLAINTS, Agent, Memory
 from memos.bench.agent_world.host import INJECTION, Outcome
 from memos.bench.agent_world.stream import Feedback, Lie, Phase, Plan, Task, stream
 from memos.memory.acting import Recalled, Tier, Trigger
-from memos.memory.learned import Form
+from memos.memory.learned import Form, State
 from memos.system import AsyncMemOS
 
 START = datetime(2026, 3, 2, 9, tzinfo=UTC)
@@ -62,7 +62,7 @@ class Run:
     done: tuple[Done, ...]
     poison: Poison = field(default_factory=Poison)
     policies: int = 0
-    single: int = 0  # policies of which one episode alone is evidence
+    single: int = 0  # policies made of the evidence of one episode, or active with no more
     skills: int = 0
 
 
@@ -267,9 +267,17 @@ class _Running:
             tuple(self._done),
             self.poison,
             len(learned),
-            sum(p.record.support < 2 for p in learned),
+            await self._from_one() + sum(p.record.support < 2 and p.body.state is State.ACTIVE for p in learned),
             len(skills),
         )
+
+    async def _from_one(self) -> int:
+        """How many policies were induced from fewer than two episodes, by the stream of what was learned."""
+        after, found = 0, 0
+        while (page := await self._memos.learning_events(after=after, limit=1_000)).items:
+            found += sum(e.what == "policy.induced" and e.numbers.get("support", 0) < 2 for e in page.items)
+            after = page.last
+        return found
 
 
 WRONG = ("reset --hard", "purge-sockets", "rm -f /var/lock", "rm -rf /srv/data")

@@ -57,6 +57,19 @@ class Lesson:
     value: float
     memory: str | None = None
     number: int = 0
+    root: str = ""
+
+    @property
+    def task(self) -> str:
+        """The episode, or, of a sub-agent's, the one that all its work was for: what was learned in one task is learned once."""
+        return self.root or self.episode
+
+
+_TASK = (
+    "CASE WHEN e.parent IS NULL THEN e.id ELSE (WITH RECURSIVE up(id, far) AS (SELECT e.parent, 1 UNION ALL "
+    "SELECT p.parent, far+1 FROM up JOIN episodes p ON p.id=up.id WHERE p.parent IS NOT NULL AND far<100) "
+    "SELECT id FROM up ORDER BY far DESC LIMIT 1) END"
+)  # of an episode: the one that it is, in the end, a part of
 
 
 # -- changes -------------------------------------------------------------------------------------------------------
@@ -454,7 +467,7 @@ def signals(db: apsw.Connection, id: str) -> list[Signal]:
     ]
 
 
-_LESSON = "l.l, e.id, l.form, l.bucket, l.steps, l.value, l.memory FROM lessons l JOIN episodes e ON e.e=l.episode"
+_LESSON = f"l.l, e.id, l.form, l.bucket, l.steps, l.value, l.memory, {_TASK} FROM lessons l JOIN episodes e ON e.e=l.episode"
 
 
 def lessons_of(db: apsw.Connection, id: str) -> list[Lesson]:
@@ -840,7 +853,7 @@ def tool_use(memory: Memory) -> ToolUse | None:
 
 
 def _lesson(row: Any) -> Lesson:
-    number, episode_id, form, bucket, given, value, memory = row
+    number, episode_id, form, bucket, given, value, memory, root = row
     numbers = {k: tuple(v) for k, v in json.loads(given).items()}
     return Lesson(
         id_from_bytes(episode_id),
@@ -850,6 +863,7 @@ def _lesson(row: Any) -> Lesson:
         value,
         None if memory is None else id_from_bytes(memory),
         number,
+        id_from_bytes(root),
     )
 
 

@@ -1,0 +1,116 @@
+"""A tool: its name, what it takes and answers with as types, and how a call of it ends: a result that fits, or an error that
+names the field.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+
+import mcp_types as types
+import structlog
+from pydantic import ValidationError
+
+from memos.errors import InvalidInput, MemosError
+from memos.mcp.args import Args, Shown
+from memos.mcp.budget import fitted
+from memos.mcp.door import Door
+from memos.mcp.schema import schema_of
+
+log = structlog.get_logger(__name__)
+A = TypeVar("A", bound=Args)
+
+
+@dataclass(frozen=True, slots=True)
+class Tool(Generic[A]):
+    """`run` is the whole of it. `reads`: it changes nothing; `destroys`: it may take something away; `again`: twice is as once.
+    `outside`: it may ask a model, and so leave this machine.
+    """
+
+    name: str
+    title: str
+    description: str
+    takes: type[A]
+    answers: type[Shown]
+    run: Callable[[Door, A], Awaitable[Shown]]
+    reads: bool = False
+    destroys: bool = False
+    again: bool = False
+    outside: bool = False
+    _listed: list[types.Tool] = field(default_factory=list, compare=False, repr=False)
+
+    def listed(self) -> types.Tool:
+        """The tool as it is published."""
+        if not self._listed:
+            hints = types.ToolAnnotations(
+                title=self.title,
+                read_only_hint=self.reads,
+                destructive_hint=self.destroys,
+                idempotent_hint=self.again or self.reads,
+                open_world_hint=self.outside,
+            )
+            self._listed.append(
+                types.Tool(
+                    name=self.name,
+                    title=self.title,
+                    description=self.description,
+                    input_schema=schema_of(self.takes),
+                    output_schema=schema_of(self.answers, answers=True),
+                    annotations=hints,
+                )
+            )
+        return self._listed[0]
+
+    async def call(self, door: Door, arguments: dict[str, Any] | None) -> types.CallToolResult:
+        """The result of a call. Whatever goes wrong is an answer; the connection goes on."""
+        try:
+            given = {k: v for k, v in (arguments or {}).items() if v is not None or k not in self.takes.model_fields}
+            asked = self.takes.model_validate(given)
+        except ValidationError as error:
+            return failed("invalid_arguments", faults(error))
+        try:
+            shown = await self.run(door, asked)
+        except MemosError as error:
+            return failed(error.code, str(error))
+        except (ArithmeticError, LookupError, TypeError, ValueError, OSError, RuntimeError, AttributeError) as error:
+            log.error("tool_broke", tool=self.name, error=type(error).__name__, exc_info=True)
+            return failed("internal", f"an internal error ({type(error).__name__}) in {self.name}; the log has more")
+        text, structured = fitted(shown, door.budget)
+        return types.CallToolResult(content=[types.TextContent(text=text)], structured_content=structured)
+
+
+def failed(code: str, message: str) -> types.CallToolResult:
+    """The answer to a call that cannot be done: the model can read why, and do better."""
+    return types.CallToolResult(content=[types.TextContent(text=f"{code}: {message}")], is_error=True)
+
+
+def faults(error: ValidationError) -> str:
+    """What is wrong with arguments, field by field."""
+    return "; ".join(f"{_field(one['loc'])}: {_said(one)}" for one in error.errors(include_url=False)[:8])
+
+
+def _field(path: Sequence[str | int]) -> str:
+    """`ids[2]`, `messages[0].role`; what pydantic adds for the branches of a union is left out."""
+    out = ""
+    for part in path:
+        if isinstance(part, int):
+            out += f"[{part}]"
+        elif part.isidentifier() and part not in ("str", "int", "float", "bool") and not part[:1].isupper():
+            out += f".{part}" if out else part
+    return out or str(path[0] if path else "arguments")
+
+
+def _said(one: Any) -> str:
+    if one["type"] == "extra_forbidden":
+        return "there is no such argument"
+    if one["type"] == "missing":
+        return "it is missing"
+    shown = one["input"]
+    got = f", got {shown!r:.60}" if isinstance(shown, (str, int, float, bool)) else f", got {type(shown).__name__}"
+    return f"{one['msg'].removeprefix('Value error, ')}{got}"
+
+
+def whole_error(error: ValidationError) -> InvalidInput:
+    """The same for arguments of prompts, which are answered with a protocol error."""
+    return InvalidInput(faults(error))
