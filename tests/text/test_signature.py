@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from memos.text.signature import action_head, context_key, error_signature, signature_key, telling_line
 
 TRACEBACK = """Traceback (most recent call last):
-  File "/home/u/app.py", line 3, in <module>
+  File "/srv/u/app.py", line 3, in <module>
     import yaml
 ModuleNotFoundError: No module named 'yaml'"""
 COMPILER = """building 'x' extension

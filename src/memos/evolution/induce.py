@@ -174,7 +174,7 @@ def procedure_key(owner: str, body: PolicyBody) -> bytes:
     parts = [f"{a.tool}\1{a.input}" for a in body.procedure]
     number = re.compile(r"\{([a-z][a-z0-9_]{0,39})\}")
     plain = [number.sub(lambda m: "{" + order.setdefault(m[1], str(len(order))) + "}", part) for part in parts]
-    parts += [body.error] if body.form is Form.AVOID else []
+    parts += [body.error] if body.form is Form.AVOID else [body.avoid] if body.form is Form.FIX and body.avoid else []
     again = "instead" if body.form is Form.FIX and body.avoid else ""
     return hashlib.sha256("\0".join(("policy", owner, body.form.value, again, *plain)).encode()).digest()
 

@@ -69,7 +69,7 @@ def learn_episode(tx: Any, id: str) -> Learned | None:
     lived.set_values(tx, {n: (c.alpha, c.value) for n, c in case.credits.items()}, id)
     worth = case.reward
     lived.set_reward(tx, id, worth.value, worth.confidence, tx.now)  # what is settled below counts this episode too
-    with lived.reading_once(tx.db):
+    with lived.reading_once(tx):
         touched = policies.learn(tx, case)
         tried = trials.resolve(tx, case)
         repair.settle(tx, case)

@@ -111,9 +111,10 @@ def _boundary(tx: Any, id: str, body: PolicyBody) -> str:
 def _state(tx: Any, id: str, body: PolicyBody, is_copy: bool = False) -> tuple[State, str]:
     if body.form is Form.DIRECTIVE or is_copy:
         # it holds because somebody said so, or taught it elsewhere, until what it orders goes wrong again and again
-        state, why = reliability.policy_state(
-            reliability.FEWEST_EPISODES, 1.0, lived.outcomes(tx.db, id)[body.forgiven :]
-        )
+        outcomes = lived.outcomes(tx.db, id)[body.forgiven :]
+        state, why = reliability.policy_state(reliability.FEWEST_EPISODES, 1.0, outcomes)
+        if state is State.RETIRED and not is_copy:
+            state = state if reliability.worse_than_usual(outcomes, lived.usual_success(tx.db, id)) else body.state
         return (state, why) if state is State.RETIRED else (body.state, body.why)
     tool, _, avoided = body.avoid.partition(": ")
     if body.form is Form.AVOID and tx.find_key(_works_key(tool, kind_of(tool, avoided))) is not None:

@@ -6,8 +6,9 @@ A trial is that it was handed out, and that the outcome of the episode is known 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from math import comb
 
 import apsw
 
@@ -26,6 +27,8 @@ RETIRED_BELOW = 0.3
 WORN = f"trials failed until its reliability was below {RETIRED_BELOW}"
 FEWEST_PASSES = 2  # before a skill is active
 FEWEST_FAILS = 3  # before anything is retired
+LEAST_USUAL, MOST_USUAL = 0.35, 0.95  # bounds of the share of tasks that succeed anyway
+BY_ACCIDENT = 0.2  # how likely so few passes are at least, where nothing is wrong with an order
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +72,15 @@ def reliability(outcomes: Iterable[bool], *, support: int = 0) -> float:
 def reliability_of(db: apsw.Connection, memory: str, support: int) -> float:
     """The reliability of a policy or skill, from its rows."""
     return reliability(lived.outcomes(db, memory), support=support)
+
+
+def worse_than_usual(outcomes: Sequence[bool], usual: float) -> bool:
+    """Whether so few passes are no accident where a share `usual` of tasks succeeds anyway (taken as .35 at least, and .95 at
+    most): the binomial tail is below .2. So a harmless order is not blamed for tasks that are hard.
+    """
+    n, passes = len(outcomes), sum(outcomes)
+    p = max(LEAST_USUAL, min(MOST_USUAL, usual))
+    return sum(comb(n, k) * p**k * (1 - p) ** (n - k) for k in range(passes + 1)) < BY_ACCIDENT
 
 
 def policy_state(support: int, gain: float, outcomes: Iterable[bool]) -> tuple[State, str]:

@@ -105,7 +105,8 @@ def family(db: apsw.Connection, lead: Learned) -> Family:
 def support_of(db: apsw.Connection, policies: Iterable[str]) -> int:
     """How many distinct episodes that went well teach any of these policies."""
     wanted = json.dumps([id_to_bytes(p).hex() for p in policies])
-    sql = "SELECT count(DISTINCT episode) FROM lessons WHERE value>0 AND memory IN (SELECT unhex(value) FROM json_each(?))"
+    lessons, task = lived.by_task(db)
+    sql = f"SELECT count(DISTINCT {task}) FROM {lessons} WHERE l.value>0 AND l.memory IN (SELECT unhex(value) FROM json_each(?))"
     return int(str(db.execute(sql, (wanted,)).get))
 
 

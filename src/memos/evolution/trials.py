@@ -127,11 +127,16 @@ def _of_warning(body: PolicyBody, steps: Sequence[Step]) -> tuple[bool | None, s
 
 
 def _of_directive(body: PolicyBody, steps: Sequence[Step], reward: float | None) -> tuple[bool | None, str]:
-    """Of what somebody wants: that is not judged by how tasks go, unless it orders a call (`in backticks`) that was made."""
+    """Of what somebody wants: that is not judged by how tasks go, unless it orders a call (`in backticks`) that was made, and,
+    where it says for which call that is (before `make`), that one too.
+    """
     said = " ".join((body.prefer, *(a.input for a in body.procedure)))
     orders = {" ".join(call.split()) for call in calls_in(said)} - {""}
     made = [" ".join(s.use.input.split()) for s in steps if s.use is not None]
     if not any(order in call for order in orders for call in made):
+        return None, UNKNOWN
+    conditions = {" ".join(call.split()) for call in calls_in(body.trigger)} - {""}
+    if conditions and not any(condition in call for condition in conditions for call in made):
         return None, UNKNOWN
     return True, outcome_of(reward, True)
 

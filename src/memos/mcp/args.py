@@ -29,6 +29,12 @@ class Shown(BaseModel):
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
 
 
+class Listing(Shown):
+    """An answer with a list in it."""
+
+    left_out: int = Field(0, description="How many more there were that did not fit; ask for fewer, or narrow it down.")
+
+
 def _whole(value: Any) -> Any:
     """In JSON, 3.0 is an integer."""
     return int(value) if isinstance(value, float) and value.is_integer() and abs(value) < 1 << 53 else value

@@ -23,49 +23,54 @@ def preview(text: str, most: int = PREVIEW) -> str:
 def fitted(shown: Shown, budget: int) -> tuple[str, dict[str, Any]]:
     """A result as JSON text of at most `budget` characters, and as the object it tells."""
     value = shown.model_dump(mode="json", exclude_none=True)
-    text = _json(value)
+    text = as_json(value)
     if len(text) <= budget:
         return text, value
     for length in _LENGTHS:
-        value = _shortened(value, length)
-        if len(text := _json(value)) <= budget:
+        value = {key: _shortened(one, length) if isinstance(one, (dict, list)) else one for key, one in value.items()}
+        if len(text := as_json(value)) <= budget:
             return text, value
     return _cut(value, budget)
 
 
 def _cut(value: dict[str, Any], budget: int) -> tuple[str, dict[str, Any]]:
-    """The same with fewer items in its lists, the longest list first; `left_out` counts them."""
-    lists = {name: len(_json(held)) for name, held in value.items() if isinstance(held, list) and held}
+    """The same with fewer items in its lists, the longest list first, counted in `left_out`; then with shorter texts."""
     left = int(value.get("left_out") or 0)
-    while len(text := _json(value)) > budget and lists:
-        name = max(lists, key=lambda one: lists[one])
-        over = len(text) - budget
-        held = value[name]
-        gone = 0
+    while len(text := as_json(value)) > budget:
+        sizes = {name: len(as_json(held)) for name, held in value.items() if isinstance(held, list) and held}
+        if not sizes:
+            break
+        held, over = value[max(sizes, key=lambda name: sizes[name])], len(text) - budget + len('"left_out":1000000,')
         while held and over > 0:
-            over -= len(_json(held.pop())) + 1
-            gone += 1
-        left += gone
-        if "left_out" in value or "items" in lists or True:
-            value["left_out"] = left
-        lists = {one: len(_json(value[one])) for one in lists if value[one]}
-    if len(text := _json(value)) > budget:
-        value = {k: preview(v, max(80, budget // 4)) if isinstance(v, str) else v for k, v in value.items()}
-        text = _json(value)
+            over -= len(as_json(held.pop())) + 1
+            left += 1
+        value["left_out"] = left
+    for length in (budget // 2, budget // 4, budget // 10):
+        if len(text) <= budget:
+            break
+        value = {key: preview(one, length) if isinstance(one, str) else one for key, one in value.items()}
+        text = as_json(value)
     return text, value
 
 
+def piece(text: str, start: int, room: int) -> int:
+    """Where the piece of a text that begins at `start` ends, so that it takes at most `room` characters as JSON."""
+    end = min(len(text), start + room)
+    while end - start > 1 and (over := len(as_json(text[start:end])) - room) > 0:
+        end -= max(1, min(over // 6, (end - start) // 2))
+    return end
+
+
 def _shortened(value: Any, length: int) -> Any:
-    """The value with its previews cut; texts on top (a block for a prompt, a whole memory) have a budget of their own."""
+    """The value with its previews cut."""
     if isinstance(value, dict):
         return {
-            key: preview(one, length)
-            if isinstance(one, str) and key in _PREVIEWS
-            else (_shortened(one, length) if isinstance(one, (dict, list)) else one)
+            key: preview(one, length) if isinstance(one, str) and key in _PREVIEWS else _shortened(one, length)
             for key, one in value.items()
         }
     return [_shortened(one, length) for one in value] if isinstance(value, list) else value
 
 
-def _json(value: Any) -> str:
+def as_json(value: Any) -> str:
+    """Compact JSON."""
     return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))

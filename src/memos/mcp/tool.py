@@ -12,7 +12,7 @@ import mcp_types as types
 import structlog
 from pydantic import ValidationError
 
-from memos.errors import InvalidInput, MemosError
+from memos.errors import MemosError
 from memos.mcp.args import Args, Shown
 from memos.mcp.budget import fitted
 from memos.mcp.door import Door
@@ -109,8 +109,3 @@ def _said(one: Any) -> str:
     shown = one["input"]
     got = f", got {shown!r:.60}" if isinstance(shown, (str, int, float, bool)) else f", got {type(shown).__name__}"
     return f"{one['msg'].removeprefix('Value error, ')}{got}"
-
-
-def whole_error(error: ValidationError) -> InvalidInput:
-    """The same for arguments of prompts, which are answered with a protocol error."""
-    return InvalidInput(faults(error))

@@ -6,9 +6,11 @@ A body is written by `to_body` and read by `of`, and by nothing else.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import re
-from collections.abc import Mapping
+import threading
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import datetime
 from enum import StrEnum
@@ -18,6 +20,19 @@ from typing import Any, Self, TypeVar
 from memos.memory.model import EMPTY, Memory
 
 B = TypeVar("B", bound="_Body")
+_Kept = dict[tuple[type, int], tuple[Mapping[str, Any], Any]]  # the body that was read, by its identity, and what it says
+_MOST_KEPT = 1_000
+_reading = threading.local()
+
+
+@contextlib.contextmanager
+def reading_once(kept: _Kept) -> Iterator[None]:
+    """Within this, in this thread, no body is read twice as long as its memory is the same object."""
+    _reading.kept = kept
+    try:
+        yield
+    finally:
+        _reading.kept = None
 
 
 class State(StrEnum):
@@ -71,7 +86,17 @@ class _Body:
     @classmethod
     def of(cls, memory: Memory) -> Self:
         """Read from a memory's body; what is missing or of a wrong type has its default."""
-        return _read(cls, memory.body)
+        kept: _Kept | None = getattr(_reading, "kept", None)
+        if kept is None:
+            return _read(cls, memory.body)
+        found = kept.get((cls, id(memory.body)))
+        if found is not None and found[0] is memory.body:
+            return found[1]  # type: ignore[no-any-return]
+        made = _read(cls, memory.body)
+        if len(kept) >= _MOST_KEPT:
+            kept.clear()
+        kept[cls, id(memory.body)] = (memory.body, made)
+        return made
 
 
 @dataclass(frozen=True)

@@ -102,10 +102,15 @@ def _gaps(common: list[str], cases: Sequence[list[str]]) -> list[list[str]] | No
             return gaps
         if not common:
             return None
-        # The token after the place goes in (the words that differ mostly lead up to a name), else the one before it.
-        after = odd < len(common) and (odd == 0 or not common[odd].isspace() or common[odd - 1].isspace())
-        del common[odd if after else max(odd - 1, 0)]
+        # A sign goes in before a word does, and a space last; of two alike the one after the place: what differs leads up to it.
+        beside = [n for n in (odd, odd - 1) if 0 <= n < len(common)]
+        del common[min(beside, key=lambda n: _holds(common[n]))]
     return None
+
+
+def _holds(token: str) -> int:
+    """How reluctantly a shared token is given up."""
+    return 2 if token.isspace() else int(token[0].isalnum())
 
 
 def _between(common: Sequence[str], tokens: Sequence[str]) -> list[str]:

@@ -24,7 +24,7 @@ from memos.memory.learned import LearningEvent, Trial
 from memos.memory.model import EMPTY, Memory
 from memos.memory.time import from_micros, to_micros
 from memos.storage.ports import ANY_STATUS, View
-from memos.storage.sqlite import reads, rows
+from memos.storage.sqlite import memo, reads, rows
 
 T = TypeVar("T")
 USE = "use"  # in the body of a step's memory: the `ToolUse`
@@ -415,13 +415,16 @@ _read_once: dict[int, dict[int, Step | None]] = {}  # by connection: what `steps
 
 
 @contextlib.contextmanager
-def reading_once(db: apsw.Connection) -> Iterator[None]:
-    """Within this, `steps_by_number` reads no step twice: for a change that asks again and again and changes none of them."""
-    _read_once[id(db)] = {}
+def reading_once(tx: Any) -> Iterator[None]:
+    """Within this, a change that asks again and again and changes no step of an episode reads none twice, and takes what former
+    changes of its connection have read (see `memos.storage.sqlite.memo`).
+    """
+    _read_once[id(tx.db)] = {}
     try:
-        yield
+        with memo.reading(tx.db, tx.memo):
+            yield
     finally:
-        del _read_once[id(db)]
+        del _read_once[id(tx.db)]
 
 
 def episode_of_step(db: apsw.Connection, id: str) -> str | None:
@@ -549,7 +552,7 @@ def policies_of_buckets(db: apsw.Connection, buckets: Collection[bytes]) -> list
 @dataclass(frozen=True, slots=True)
 class Counted:
     """What is counted of something learned: see `memos.memory.learned.Record`. `values`: of its lessons, the best of each
-    episode; `support`: how many of these are above 0.
+    task (an episode with those of its sub-agents); `support`: how many of these are above 0.
     """
 
     support: int
@@ -559,10 +562,18 @@ class Counted:
     handed: int
 
 
+def by_task(db: apsw.Connection) -> tuple[str, str]:
+    """SQL of the lessons `l`, and of the task that each belongs to: see `Lesson.task`."""
+    if db.execute("SELECT 1 FROM episodes WHERE parent IS NOT NULL LIMIT 1").get is None:
+        return "lessons l", "l.episode"
+    return "lessons l JOIN episodes e ON e.e=l.episode", _TASK
+
+
 def counted(db: apsw.Connection, memory: str) -> Counted:
     """Support and trials of a policy or skill."""
     ident = id_to_bytes(memory)
-    values = [v for (v,) in db.execute("SELECT max(value) FROM lessons WHERE memory=? GROUP BY episode", (ident,))]
+    lessons, task = by_task(db)
+    values = [v for (v,) in db.execute(f"SELECT max(l.value) FROM {lessons} WHERE l.memory=? GROUP BY {task}", (ident,))]
     tried: Any = db.execute(
         "SELECT count(*) FILTER (WHERE outcome='pass'), count(*) FILTER (WHERE outcome='fail'), count(*) FROM trials "
         "WHERE memory=?",
@@ -818,6 +829,9 @@ def _episode(row: Sequence[Any]) -> Episode:
 
 
 def _steps(db: apsw.Connection, where: str, values: tuple[Any, ...]) -> list[Step]:
+    kept = memo.of(db)
+    if kept is not None:
+        return _steps_kept(db, kept, where, values)
     found = db.execute(
         f"SELECT {rows.SELECT}, s.s, s.turn, s.role, s.at, s.alpha, s.value FROM steps s JOIN memories m ON m.id=s.id "
         f"AND m.known_to IS NULL WHERE {where} AND m.status<>'retracted' ORDER BY s.s",
@@ -826,9 +840,41 @@ def _steps(db: apsw.Connection, where: str, values: tuple[Any, ...]) -> list[Ste
     return [_step(row) for row in found]
 
 
+def _steps_kept(db: apsw.Connection, kept: memo.Memo, where: str, values: tuple[Any, ...]) -> list[Step]:
+    """As `_steps`, reading the memories only of steps that are not kept."""
+    found: list[Any] = db.execute(
+        "SELECT s.s, m.n, s.turn, s.role, s.at, s.alpha, s.value FROM steps s JOIN memories m ON m.id=s.id "
+        f"AND m.known_to IS NULL WHERE {where} AND m.status<>'retracted' ORDER BY s.s",
+        values,
+    ).fetchall()
+    there = {row[0]: known[1] for row in found if (known := kept.steps.get(row[0])) is not None and known[0] == row}
+    if len(there) < len(found):
+        read = memories_of_rows(db, kept, [row[1] for row in found if row[0] not in there])
+        for row in found:
+            if row[0] not in there:
+                number, n, *rest = row
+                there[number] = made = _made(read[n], number, *rest)
+                if len(made.memory.text) <= memo.LONGEST:
+                    kept.keep(kept.steps, number, (row, made))
+    return [there[row[0]] for row in found]
+
+
+def memories_of_rows(db: apsw.Connection, kept: memo.Memo, numbers: Collection[int]) -> dict[int, Memory]:
+    """The memories of these rows, from what is kept or the file."""
+    out = {n: known for n in numbers if (known := kept.memories.get(n)) is not None}
+    missing = [n for n in numbers if n not in out]
+    if missing:
+        sql = f"SELECT {rows.SELECT}, m.n FROM memories m WHERE m.n IN (SELECT value FROM json_each(?))"
+        for row in db.execute(sql, (json.dumps(missing),)):
+            out[row[rows.WIDTH]] = rows.memory_from_row(row)
+    return out
+
+
 def _step(row: tuple[Any, ...]) -> Step:
-    memory = rows.memory_from_row(row)
-    number, turn, role, at, alpha, value = row[rows.WIDTH : rows.WIDTH + 6]
+    return _made(rows.memory_from_row(row), *row[rows.WIDTH : rows.WIDTH + 6])
+
+
+def _made(memory: Memory, number: int, turn: int, role: str, at: int, alpha: float | None, value: float | None) -> Step:
     said = memory.body.get(REFLECTION)
     return Step(
         *(number, memory, StepRole(role), turn, from_micros(at), tool_use(memory)),
@@ -1015,6 +1061,24 @@ def failed_in(db: apsw.Connection, memory: str) -> builtins.list[str]:
         (id_to_bytes(memory),),
     )
     return [environment for (environment,) in found]
+
+
+def usual_success(db: apsw.Connection, memory: str, limit: int = 50) -> float:
+    """The share of success among the newest episodes up to the last trial of something in which it was not tried and whose outcome
+    is clear; .5 where there are fewer than five.
+    """
+    ident = id_to_bytes(memory)
+    last = db.execute(
+        "SELECT max(e.e) FROM trials t JOIN episodes e ON e.id=t.episode WHERE t.memory=? "
+        "AND t.outcome IN ('pass', 'fail')",
+        (ident,),
+    ).get
+    found: Any = db.execute(
+        "SELECT reward FROM episodes WHERE e<=? AND abs(reward)>=0.5 AND NOT EXISTS(SELECT 1 FROM trials t "
+        "WHERE t.memory=? AND t.episode=episodes.id AND t.outcome IN ('pass', 'fail')) ORDER BY e DESC LIMIT ?",
+        (last, ident, limit),
+    ).fetchall()
+    return sum(reward > 0 for (reward,) in found) / len(found) if len(found) >= 5 else 0.5
 
 
 @dataclass(frozen=True, slots=True)

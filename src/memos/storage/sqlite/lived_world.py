@@ -13,6 +13,8 @@ import apsw
 
 from memos.memory.ids import id_from_bytes, id_to_bytes
 from memos.memory.time import from_micros
+from memos.storage.sqlite import memo
+from memos.storage.sqlite.lived import by_task
 
 _LOOKED_AT = 400  # attempts at one thing, the newest
 
@@ -32,6 +34,9 @@ class Use:
 
 def recent_uses(db: apsw.Connection, environment: str, episodes: int, limit: int) -> list[Use]:
     """The calls of the newest closed episodes of an environment, newest first."""
+    kept = memo.of(db)
+    if kept is not None:
+        return _uses_kept(db, kept, environment, episodes, limit)
     found = db.execute(
         "SELECT e.id, s.s, s.id, s.at, s.tool, s.ok, substr(coalesce(m.body->'use'->>'input', ''), 1, 2000) FROM "
         "(SELECT e, id FROM episodes WHERE environment=? AND closed_at IS NOT NULL ORDER BY e DESC LIMIT ?) e "
@@ -43,6 +48,30 @@ def recent_uses(db: apsw.Connection, environment: str, episodes: int, limit: int
         Use(id_from_bytes(e), number, id_from_bytes(id), from_micros(at), tool, ok != 0, given)
         for e, number, id, at, tool, ok, given in found
     ]
+
+
+def _uses_kept(db: apsw.Connection, kept: memo.Memo, environment: str, episodes: int, limit: int) -> list[Use]:
+    """As `recent_uses`, reading only the calls that are not kept."""
+    found: list[Any] = db.execute(
+        "SELECT s.s, m.n, s.ok FROM (SELECT e FROM episodes WHERE environment=? AND closed_at IS NOT NULL ORDER BY e DESC "
+        "LIMIT ?) e JOIN steps s ON s.episode=e.e JOIN memories m ON m.id=s.id AND m.known_to IS NULL "
+        "WHERE s.tool IS NOT NULL AND m.status<>'retracted' ORDER BY s.s DESC LIMIT ?",
+        (environment, episodes, limit),
+    ).fetchall()
+    there = {row[0]: known[1] for row in found if (known := kept.uses.get(row[0])) is not None and known[0] == row}
+    missing = {row[0]: row for row in found if row[0] not in there}
+    if missing:
+        read = db.execute(
+            "SELECT e.id, s.s, s.id, s.at, s.tool, s.ok, substr(coalesce(m.body->'use'->>'input', ''), 1, 2000) FROM steps s "
+            "JOIN episodes e ON e.e=s.episode JOIN memories m ON m.id=s.id AND m.known_to IS NULL "
+            "WHERE s.s IN (SELECT value FROM json_each(?))",
+            (json.dumps([*missing]),),
+        )
+        for e, number, id, at, tool, ok, given in read:
+            use = Use(id_from_bytes(e), number, id_from_bytes(id), from_micros(at), tool, ok != 0, given)
+            there[number] = use
+            kept.keep(kept.uses, number, (missing[number], use))
+    return [there[row[0]] for row in found]
 
 
 def environments_of(db: apsw.Connection, ids: Collection[str]) -> Counter[str]:
@@ -63,7 +92,8 @@ def tools_used(db: apsw.Connection) -> list[str]:
 
 def count_episodes(db: apsw.Connection, policies: Collection[str]) -> int:
     """How many episodes teach any of these policies."""
-    sql = "SELECT count(DISTINCT episode) FROM lessons WHERE memory IN (SELECT unhex(value) FROM json_each(?))"
+    lessons, task = by_task(db)
+    sql = f"SELECT count(DISTINCT {task}) FROM {lessons} WHERE l.memory IN (SELECT unhex(value) FROM json_each(?))"
     return int(str(db.execute(sql, (_hex(policies),)).get))
 
 

@@ -107,6 +107,7 @@ CREATE INDEX episodes_environment ON episodes(environment, e);
 CREATE INDEX episodes_open ON episodes(last_at) WHERE closed_at IS NULL;
 CREATE INDEX episodes_due ON episodes(due_at) WHERE due_at IS NOT NULL;
 CREATE INDEX episodes_judge ON episodes(judge_at) WHERE judge_at IS NOT NULL;
+CREATE INDEX episodes_parent ON episodes(parent) WHERE parent IS NOT NULL;
 CREATE INDEX episodes_closed ON episodes(closed_at) WHERE due_at IS NOT NULL;
 
 -- In order. `signature`: of a failed step, what kind of error it was (evolution/signature.py); `context`: tool and what it was

@@ -20,7 +20,7 @@ from memos.memory.image import Image, digits_of
 from memos.memory.model import Edge, EdgeType, Layer, Memory, Status
 from memos.memory.time import from_micros, to_micros, utcnow
 from memos.storage.ports import CURRENT, Change, Direction, Purged
-from memos.storage.sqlite import images, purge, rows, undo
+from memos.storage.sqlite import images, memo, purge, rows, undo
 from memos.storage.sqlite.terms import TermDictionary, fts_document, pack
 from memos.text.document import TermRow, term_row
 
@@ -40,6 +40,7 @@ class SqliteTx:
         self.db = db
         self._session = session
         self._terms = session.terms
+        self.memo = session.memo
         self.now_us = now_us
         self.change = change
         self.change_id = id_to_bytes(change.id or new_id())
@@ -53,6 +54,9 @@ class SqliteTx:
 
     def get(self, id: str) -> Memory | None:
         """The current version of a memory, whatever its status; None when there is none."""
+        kept = memo.of(self.db)
+        if kept is not None:
+            return self._kept(id_to_bytes(id), kept)
         row = self._current(id_to_bytes(id))
         return rows.memory_from_row(row) if row else None
 
@@ -156,6 +160,7 @@ class SqliteTx:
         ).get
         if count is None:
             raise NotFound(f"memory {id} does not exist in this cube")
+        self.memo.forget()  # the one change of a row
         return int(count)
 
     def keep_image(self, id: str, reference: str, image: Image) -> None:
@@ -267,6 +272,7 @@ class SqliteTx:
 
     def purge(self, ids: Iterable[str]) -> Purged:
         """Hard-delete memories and all that is derived from nothing else, with every version, edge, vector and mark."""
+        self.memo.forget()
         return purge.purge(self, ids)
 
     def undo(self, id: str) -> list[Memory]:
@@ -287,6 +293,18 @@ class SqliteTx:
         """Drop cached term numbers, some of which a deletion took out of the dictionary."""
         self._terms.forget()
 
+    def _kept(self, ident: bytes, kept: memo.Memo) -> Memory | None:
+        n = self.db.execute("SELECT n FROM memories WHERE id=? AND known_to IS NULL", (ident,)).get
+        if n is None:
+            return None
+        known = kept.memories.get(n)
+        if known is None:
+            row = self._current(ident)
+            assert row is not None
+            known = rows.memory_from_row(row)
+            kept.keep_memory(n, known)
+        return known
+
     def _current(self, ident: bytes) -> tuple[object, ...] | None:
         found = self.db.execute(
             f"SELECT {rows.SELECT} FROM memories m WHERE m.id=? AND m.known_to IS NULL", (ident,)
@@ -300,6 +318,7 @@ class CubeSession:
     def __init__(self, db: apsw.Connection) -> None:
         self._db = db
         self.terms = TermDictionary(db)
+        self.memo = memo.Memo()
         self._last_n: int | None = None
 
     def prepare(self, changes: Sequence[Change]) -> None:
@@ -331,6 +350,7 @@ class CubeSession:
     def forget(self) -> None:
         """Drop the cached numbers of words and rows."""
         self.terms.forget()
+        self.memo.forget()
         self._last_n = None
 
 

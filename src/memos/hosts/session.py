@@ -1,0 +1,121 @@
+"""What a hook remembers of a host's session: how far its transcript was taken over, and what was reported before it was read there.
+
+One small file for each session in `HOME/hosts/sessions`, without a word of what was said. It may be lost: the keys of what is
+reported are made from the host's ids, so that what is told again is stored once.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import time
+from collections.abc import Iterator
+from hashlib import sha1
+from typing import Any
+
+try:
+    import fcntl
+except ImportError:  # Windows: hooks of one session may then overtake each other; keys keep what is stored single
+    fcntl = None  # type: ignore[assignment]
+
+_MOST = 2_000
+
+
+def digest(text: str) -> str:
+    """A short mark of a text."""
+    return sha1(text.strip().encode("utf-8", "surrogatepass"), usedforsecurity=False).hexdigest()[:16]
+
+
+class Session:
+    """`offset`: bytes of the transcript that were taken over. `turn`: key of the turn that goes on. `unseen`: [key, mark] of
+    messages that were reported and not read in the transcript yet. `calls`, `helpers`: ids of reported calls and sub-agents.
+    `ahead`: marks of replies that were stored before the transcript had them. `behind`: something could not be reported.
+    """
+
+    __slots__ = ("_file", "_lock", "ahead", "behind", "calls", "helpers", "host", "id", "offset", "transcript", "turn", "unseen")
+
+    def __init__(self, home: str, host: str, id: str) -> None:
+        folder = os.path.join(home, "hosts", "sessions")
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        self.host, self.id = host, id
+        self._file = os.path.join(folder, f"{host}-{digest(id)}.json")
+        self._lock: int | None = None
+        self._take({})
+
+    @contextlib.contextmanager
+    def held(self, until: float) -> Iterator[Session]:
+        """The session as it is now, held against other hooks until the block ends; it is written then. Raises TimeoutError when
+        it is not to be had `until` (by the monotonic clock).
+        """
+        lock = os.open(self._file + ".lock", os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            while fcntl is not None:
+                try:
+                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    break
+                except BlockingIOError:
+                    if time.monotonic() >= until:
+                        raise TimeoutError("another hook of this session holds its state") from None
+                    time.sleep(0.005)
+            self.load()
+            yield self
+            self.save()
+        finally:
+            os.close(lock)
+
+    def load(self) -> None:
+        """Read the file; one that is missing or broken is as none."""
+        try:
+            with open(self._file, encoding="utf-8") as file:
+                value = json.load(file)
+        except (OSError, ValueError):
+            value = {}
+        self._take(value if isinstance(value, dict) else {})
+
+    def save(self) -> None:
+        """Write the file, whole or not at all; and mark it while it is behind."""
+        value = {name: getattr(self, name) for name in ("host", "id", "transcript", "offset", "turn", "behind")}
+        value |= {name: getattr(self, name)[-_MOST:] for name in ("unseen", "calls", "helpers", "ahead")}
+        with open(f"{self._file}.{os.getpid()}", "w", encoding="utf-8") as file:
+            json.dump(value, file)
+        os.replace(f"{self._file}.{os.getpid()}", self._file)
+        mark = self._file + ".behind"
+        if self.behind:
+            with open(mark, "w", encoding="utf-8"):
+                pass
+        elif os.path.exists(mark):
+            os.unlink(mark)
+
+    def _take(self, value: dict[str, Any]) -> None:
+        offset = value.get("offset")
+        self.offset = offset if isinstance(offset, int) and offset >= 0 else 0
+        self.transcript, self.turn = str(value.get("transcript") or ""), str(value.get("turn") or "")
+        self.behind = bool(value.get("behind"))
+        self.unseen: list[list[str]] = _lists(value.get("unseen"))
+        self.calls, self.helpers, self.ahead = (_texts(value.get(name)) for name in ("calls", "helpers", "ahead"))
+
+
+def left_behind(home: str, host: str, but: str) -> list[Session]:
+    """Other sessions of a host of which something could not be reported."""
+    folder = os.path.join(home, "hosts", "sessions")
+    out = []
+    with contextlib.suppress(OSError):
+        for name in sorted(os.listdir(folder)):
+            if name.startswith(f"{host}-") and name.endswith(".json.behind"):
+                try:
+                    with open(os.path.join(folder, name.removesuffix(".behind")), encoding="utf-8") as file:
+                        id = str(json.load(file)["id"])
+                except (OSError, ValueError, KeyError, TypeError):
+                    continue
+                if id != but:
+                    out.append(Session(home, host, id))
+    return out
+
+
+def _texts(value: Any) -> list[str]:
+    return [v for v in value if isinstance(v, str)] if isinstance(value, list) else []
+
+
+def _lists(value: Any) -> list[list[str]]:
+    return [v for v in value if isinstance(v, list) and len(v) == 2] if isinstance(value, list) else []
