@@ -33,7 +33,7 @@ async def case_of(store: SqliteCube, script: Script) -> Case:
 
 
 def words(case: Case, lesson: Lesson) -> tuple[str, list[str]]:
-    one = told(lesson, case.episode, {s.number: s for s in case.steps})
+    one = told(lesson, case.episode.environment, {s.number: s for s in case.steps})
     assert one is not None
     return one.input, [s.use.input for s in one.actions if s.use]
 
@@ -121,7 +121,7 @@ async def test_a_lesson_whose_step_is_gone_has_no_words(store: SqliteCube) -> No
     case = await case_of(store, header("psycopg2", "libpq"))
     fix = next(it for it in lessons_of(case) if it.form == "fix")
     rest = {s.number: s for s in case.steps if s.number not in fix.steps["done"]}
-    assert told(fix, case.episode, rest) is None
+    assert told(fix, case.episode.environment, rest) is None
 
 
 async def test_lessons_hold_no_text(store: SqliteCube) -> None:

@@ -46,6 +46,7 @@ class MemoryVerbs(Connected):
         context: object = None,
         corrects: Sequence[str] | None = None,
         reading: ReadingMode | None = None,
+        whole: bool = False,
     ) -> AddResult:
         """Store what happened: a text, a chat message, or a list of them. It is on the server's disk when this returns.
 
@@ -68,6 +69,7 @@ class MemoryVerbs(Connected):
             context=messages_of(context),
             corrects=_names(corrects, "corrects"),
             reading=reading,
+            whole=whole or None,
         )
         headers = {"Retry-Key": uuid4().hex}
         return await self._transport.ask(

@@ -14,7 +14,7 @@ from functools import lru_cache
 
 from memos.evolution.case import Case
 from memos.evolution.reward import ended
-from memos.memory.episode import Episode, Step, StepRole
+from memos.memory.episode import Step, StepRole
 from memos.memory.learned import Action, Form
 from memos.storage.sqlite.lived import Lesson
 from memos.text.applies import alike, words_of
@@ -94,8 +94,8 @@ def lessons_of(case: Case) -> list[Lesson]:
     return [*out[: MOST_LESSONS - 1], *([path] if path else [])]
 
 
-def told(lesson: Lesson, episode: Episode, steps: Mapping[int, Step]) -> Told | None:
-    """A lesson with its words; None where a step of it is gone."""
+def told(lesson: Lesson, environment: str, steps: Mapping[int, Step]) -> Told | None:
+    """A lesson of an episode of this environment, with its words; None where a step of it is gone."""
     numbers = [n for group in lesson.steps.values() for n in group]
     if any(n not in steps for n in numbers):
         return None
@@ -105,7 +105,7 @@ def told(lesson: Lesson, episode: Episode, steps: Mapping[int, Step]) -> Told | 
     goal = one.get("goal")
     return Told(
         lesson,
-        episode.environment,
+        environment,
         _plain(goal.words) if goal else "",
         _plain(telling_line(said(failed))) if failed else "",
         use.tool if use else "",

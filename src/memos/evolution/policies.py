@@ -66,7 +66,7 @@ def learn(tx: Any, case: Case) -> set[str]:
     steps = {s.number: s for s in case.steps}
     touched = set(former)
     for lesson in lived.lessons_of(tx.db, id):
-        one = told(lesson, case.episode, steps) if lesson.memory is None and lesson.form != OPEN else None
+        one = told(lesson, case.episode.environment, steps) if lesson.memory is None and lesson.form != OPEN else None
         if one is not None:
             touched |= _placed(tx, one, case.episode, former)
     return {m for m in touched if tx.get(m) is not None}
@@ -401,11 +401,9 @@ def _restated(tx: Any, memory: Memory) -> None:
 
 def _members(tx: Any, memory: Memory) -> tuple[Told, ...]:
     """The good lessons that a policy's words are taken from."""
-    lessons = [it for it in lived.lessons_for(tx.db, memory.id) if it.value > 0]
-    if len(lessons) > LOOK_BACK:
-        lessons = lessons[:LOOK_BACK]
+    lessons = _read(tx, lived.lessons_good(tx.db, memory.id, LOOK_BACK))
     body = PolicyBody.of(memory)
-    own = [t for t in _read(tx, lessons) if fits(body, t) is not None] or _read(tx, lessons)
+    own = [t for t in lessons if fits(body, t) is not None] or lessons
     form = body.form
     if form is Form.AVOID:
         return telling(form, own)
@@ -452,10 +450,10 @@ def _read(tx: Any, lessons: Iterable[Lesson]) -> list[Told]:
     steps: Mapping[int, Step] = lived.steps_by_number(
         tx.db, {n for it in given for group in it.steps.values() for n in group}
     )
-    episodes = lived.episodes_by_id(tx.db, {it.episode for it in given})
+    places = lived.environments(tx.db, {it.episode for it in given})
     out = []
     for lesson in given:
-        one = told(lesson, episodes[lesson.episode], steps) if lesson.episode in episodes else None
+        one = told(lesson, places[lesson.episode], steps) if lesson.episode in places else None
         if one is not None:
             out.append(one)
     return out

@@ -29,9 +29,8 @@ _BRACES = re.compile(r"\{(\w+)\}")
 
 
 def draft(family: Family, cases: Sequence[Case]) -> SkillBody:
-    """A skill on probation, without a name that is known to be free. `cases`: of all its policies."""
+    """A skill on probation, without a name that is known to be free, and without `examples`. `cases`: of all its policies."""
     lead = family.lead.body
-    own = [c for c in cases if c.policy == family.lead.id]
     renamed = [_apart(lead, fix) for fix in family.fixes]
     parameters = {p.name: p for body in (*reversed(renamed), lead) for p in body.parameters}
     procedure = lead.procedure
@@ -43,12 +42,16 @@ def draft(family: Family, cases: Sequence[Case]) -> SkillBody:
         preconditions=_preconditions(lead),
         procedure=procedure,
         pitfalls=_pitfalls(lead, renamed, [a.body for a in family.avoids], cases),
-        examples=_examples(own, lead),
         verification=lead.verification,
         tools=tuple(dict.fromkeys(a.tool for a in actions if a.tool)),
         environment=lead.environment,
         policies=tuple(p.id for p in family.members),
     )
+
+
+def examples(family: Family, cases: Sequence[Case]) -> tuple[str, ...]:
+    """Real cases of a skill, the best and of those the oldest: what was asked, and the actions with their values."""
+    return _examples([c for c in cases if c.policy == family.lead.id], family.lead.body)
 
 
 def refused(body: SkillBody, family: Family, cases: Sequence[Case]) -> str:
@@ -146,7 +149,6 @@ def _errors(cases: Sequence[Case], known: Sequence[str]) -> list[str]:
 
 
 def _examples(cases: Sequence[Case], lead: PolicyBody) -> tuple[str, ...]:
-    """Real cases, the best and of those the oldest: what was asked, and the actions with their values."""
     lines: list[str] = []
     for case in sorted((c for c in cases if c.value > 0), key=lambda c: (-round(c.value, 1), c.episode)):
         taken = [_inline(Action(use.tool, use.input)) for use in _uses(case, lead)]

@@ -15,7 +15,7 @@ from typing import Any
 from memos.evolution import reliability
 from memos.evolution.by_hand import is_by_hand
 from memos.evolution.skill_cases import Family, Learned, cases, family, leads, learned, support_of
-from memos.evolution.skill_draft import draft, refused
+from memos.evolution.skill_draft import draft, examples, refused
 from memos.evolution.skill_text import render
 from memos.memory.ids import new_id
 from memos.memory.learned import SkillBody, State, skill_name
@@ -107,14 +107,15 @@ def _draw(tx: SqliteTx, found: Family) -> str | None:
         return known if memory is not None else None
     seen = [case for member in found.members for case in cases(tx.db, member.id)]
     made = draft(found, seen)
-    said = replace(made, examples=()).to_body()  # other examples make no other skill
-    digest = hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
+    # other examples make no other skill
+    digest = hashlib.sha256(json.dumps(made.to_body(), sort_keys=True).encode()).hexdigest()
     if memory is not None and (memory.status is Status.RETRACTED or memory.body.get(DRAWN) == digest):
         return known
     why = refused(made, found, seen)
     if why:
         _tell_refused(tx, found, why, digest)
         return known if memory is not None else None
+    made = replace(made, examples=examples(found, seen))
     return _make(tx, found, made, digest) if memory is None else _redraw(tx, memory, found, made, digest)
 
 

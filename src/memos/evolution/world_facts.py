@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
@@ -98,8 +99,12 @@ def gone_in(case: Case, fact: Fact) -> Step | None:
 
 def things(text: str) -> tuple[tuple[str, str], ...]:
     """The paths (and the folders they are in), hosts and services that a call names, with what each is."""
+    return _things(text[:2_000])
+
+
+@lru_cache(2_048)
+def _things(text: str) -> tuple[tuple[str, str], ...]:
     found: dict[tuple[str, str], None] = {}
-    text = text[:2_000]
     for match in _SERVICE.finditer(text):
         found["service", (match[1] or match[2]).removesuffix(".service")] = None
     for pattern in (_URL_HOST, _AT_HOST, _HOST):
@@ -122,7 +127,7 @@ def _tool(environment: str, tool: str, window: list[lived_world.Use]) -> Fact | 
     judged = [u.ok for u in shown if u.ok is not None]
     by_head: dict[str, set[str]] = {}
     for use in shown:
-        if use.ok and (head := action_head(tool, use.input).removeprefix(tool).strip()):
+        if use.ok and (head := _head(tool, use.input)):
             by_head.setdefault(head, set()).add(use.episode)
     often = Counter({head: len(episodes) for head, episodes in by_head.items() if len(episodes) > 1})
     uses = sorted(head for head, _ in sorted(often.items(), key=lambda item: (-item[1], item[0]))[:USES])
@@ -133,6 +138,11 @@ def _tool(environment: str, tool: str, window: list[lived_world.Use]) -> Fact | 
         text += f"; {_share(sum(judged) / len(judged))} of its calls work"
     fact = _fact(_said(environment, f"tool|{tool}", tool, text), tool, [u for u in shown if u.ok], is_tool=True)
     return fact if fact.episodes else None
+
+
+@lru_cache(2_048)
+def _head(tool: str, input: str) -> str:
+    return action_head(tool, input).removeprefix(tool).strip()
 
 
 def _share(share: float) -> str:

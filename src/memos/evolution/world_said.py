@@ -60,13 +60,24 @@ def slot_of(environment: str, section: str, key: str = "") -> str:
 
 @dataclass(frozen=True)
 class Learnt:
-    """A policy with the newest lessons that are its evidence, and their steps."""
+    """A policy with the newest lessons that are its evidence, and their steps, read when they are asked for: within the change
+    that made it.
+    """
 
     memory: Memory
     body: PolicyBody
     lessons: tuple[lived.Lesson, ...]
-    steps: dict[int, Step]
-    environments: Counter[str]
+    db: apsw.Connection
+
+    @cached_property
+    def steps(self) -> dict[int, Step]:
+        """The steps of its lessons by number, as far as they are there."""
+        return lived.steps_by_number(self.db, {n for it in self.lessons for of in it.steps.values() for n in of})
+
+    @cached_property
+    def environments(self) -> Counter[str]:
+        """How many of its episodes are of each environment."""
+        return lived_world.environments_of(self.db, {it.episode for it in self.lessons})
 
     @property
     def stands(self) -> bool:
@@ -113,11 +124,7 @@ class Learnt:
 
 def learnt(db: apsw.Connection, policy: Memory) -> Learnt:
     """A policy with its evidence, read from rows."""
-    lessons = tuple(lived.lessons_for(db, policy.id, SEEN))
-    steps = lived.steps_by_number(db, {n for it in lessons for numbers in it.steps.values() for n in numbers})
-    return Learnt(
-        policy, PolicyBody.of(policy), lessons, steps, lived_world.environments_of(db, {it.episode for it in lessons})
-    )
+    return Learnt(policy, PolicyBody.of(policy), tuple(lived.lessons_for(db, policy.id, SEEN)), db)
 
 
 def context_of(use: ToolUse) -> tuple[str, bytes]:

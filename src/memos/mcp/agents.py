@@ -227,7 +227,9 @@ class Recall(Args):
     trigger: Literal["turn", "tool", "subagent", "repair", "skill"] | None = Field(
         None, description="Why it recalls: a turn began (default), a tool is called, something failed (repair) ..."
     )
-    tiers: list[Literal["skill", "guidance", "experience", "world", "fact"]] | None = Field(None, min_length=1, max_length=5)
+    tiers: list[Literal["skill", "guidance", "experience", "world", "fact"]] | None = Field(
+        None, min_length=1, max_length=5
+    )
     tool: Name | None = None
     error: Text | None = Field(None, description="What failed, for repair.")
     environment: Name | None = None
@@ -282,7 +284,9 @@ class TurnStart(Args):
     """Arguments of memos_turn_start."""
 
     text: Text = Field(description="What the user said, as it was said.")
-    task: Literal["auto", "new", "same"] | None = Field(None, description="Whether it begins another task; auto decides.")
+    task: Literal["auto", "new", "same"] | None = Field(
+        None, description="Whether it begins another task; auto decides."
+    )
     environment: Name | None = None
     recall: bool | None = Field(None, description="Recall what the agent should know (true).")
     max_tokens: Tokens = Field(None, ge=50, le=20_000)

@@ -48,7 +48,11 @@ def _seen(value: str) -> str:
 
 Whole = Annotated[int, BeforeValidator(_whole)]
 Text = Annotated[str, Field(min_length=1, max_length=MOST_TEXT, pattern=r"\S"), AfterValidator(_seen)]
-Name = Annotated[str, Field(min_length=1, max_length=128, pattern=r"^[^\s\x00-\x1f\x7f](.*[^\s\x00-\x1f\x7f])?$"), AfterValidator(_seen)]
+Name = Annotated[
+    str,
+    Field(min_length=1, max_length=128, pattern=r"^[^\s\x00-\x1f\x7f](.*[^\s\x00-\x1f\x7f])?$"),
+    AfterValidator(_seen),
+]
 Id = Annotated[
     str, Field(pattern=r"^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$", description="Id of a memory.")
 ]
@@ -61,5 +65,6 @@ Time = Annotated[
 ]
 Share = Annotated[float, Field(ge=0, le=1)]
 Cube = Annotated[
-    Name | None, Field(description="The cube (a named store of memories) to use; by default the one of this connection.")
+    Name | None,
+    Field(description="The cube (a named store of memories) to use; by default the one of this connection."),
 ]

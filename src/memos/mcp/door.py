@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from memos.errors import AccessDenied
@@ -22,7 +23,7 @@ LEAST_BUDGET, MOST_BUDGET = 2_000, 1_000_000
 class Door:
     """What a call goes through. `user` None: whom the server's key belongs to. `cube` None: the user's own. `any_user`: a tool
     that takes a user id may name another one (whether the key allows it, the server says). `budget`: the most characters of a
-    result. `local`: the system is in this process, so that paths are those of this machine.
+    result. `local`: the system is `AsyncMemOS` itself. `dumps`: the folder that archives may be written to.
     """
 
     system: AsyncMemOS
@@ -33,6 +34,7 @@ class Door:
     any_user: bool = False
     budget: int = BUDGET
     local: bool = False
+    dumps: Path | None = None
 
     @classmethod
     def to(cls, system: AsyncMemOS | AsyncClient, **how: Any) -> Door:
@@ -58,7 +60,9 @@ class Door:
             return self
         if not self.any_user:
             mine = f"{self.user!r}" if self.user is not None else "the user of its key"
-            raise AccessDenied(f"this connection is for {mine} only, not for {user!r}; --any-user lets tools name others")
+            raise AccessDenied(
+                f"this connection is for {mine} only, not for {user!r}; --any-user lets tools name others"
+            )
         return replace(self, user=user)
 
     async def homes(self, ids: Sequence[str], cube: str | None) -> dict[str | None, list[str]]:

@@ -64,7 +64,9 @@ class Added(Listing):
     cube: str | None = None
     records: list[Stored] = []
     notices: list[str] = []
-    pending: bool = Field(False, description="Facts are still being read in the background; search finds the records now.")
+    pending: bool = Field(
+        False, description="Facts are still being read in the background; search finds the records now."
+    )
 
 
 async def add(door: Door, asked: Add) -> Added:
@@ -86,9 +88,7 @@ async def add(door: Door, asked: Add) -> Added:
         **door.where(asked.cube),
     )
     records = [Stored(id=r.id, new=r.new, text=preview(r.text, 200)) for r in done.records]
-    return Added(
-        status="stored", cube=done.cube, records=records, notices=list(done.notices), pending=done.pending
-    )
+    return Added(status="stored", cube=done.cube, records=records, notices=list(done.notices), pending=done.pending)
 
 
 class Search(Args):
@@ -97,7 +97,9 @@ class Search(Args):
     query: Text
     maxResults: Whole | None = Field(None, ge=1, le=50, description="Most hits (10).")
     tier1topK: Whole | None = Field(None, ge=0, le=100, description="Most skills (3).")
-    tier2topK: Whole | None = Field(None, ge=0, le=100, description="Most memories and episodes (as many as maxResults).")
+    tier2topK: Whole | None = Field(
+        None, ge=0, le=100, description="Most memories and episodes (as many as maxResults)."
+    )
     tier3topK: Whole | None = Field(None, ge=0, le=100, description="Most statements of the world model (3).")
     sessionScope: bool | None = Field(None, description="Only what was said in this session.")
     session: Name | None = Field(None, description="Which session sessionScope means; by default this connection's.")
@@ -138,10 +140,13 @@ async def search(door: Door, asked: Search) -> Answer:
     skills = await door.system.skills(asked.query, limit=least[0], **where) if least[0] and not aside else []
     world = (await door.system.world(asked.query, limit=least[1], **where)).statements if least[1] and not aside else ()
     first = [
-        Found(tier=1, refKind="skill", refId=s.id, snippet=preview(f"{s.name}: {s.body.description}")) for s in skills[: least[0]]
+        Found(tier=1, refKind="skill", refId=s.id, snippet=preview(f"{s.name}: {s.body.description}"))
+        for s in skills[: least[0]]
     ]
     last = [
-        Found(tier=3, refKind="world_model", refId=s.id, snippet=preview(s.memory.text), when=moment(s.memory.happened_at))
+        Found(
+            tier=3, refKind="world_model", refId=s.id, snippet=preview(s.memory.text), when=moment(s.memory.happened_at)
+        )
         for s in world[: least[1]]
     ]
     many = most if asked.tier2topK is None else asked.tier2topK
@@ -166,7 +171,11 @@ async def search(door: Door, asked: Search) -> Answer:
         if hit.id not in known
     ]
     room = max(1, most - len(first) - len(last))
-    hits = [*first, *middle[:room], *last] if most > len(first) + len(last) else [*middle[: max(1, most // 2)], *first, *last]
+    hits = (
+        [*first, *middle[:room], *last]
+        if most > len(first) + len(last)
+        else [*middle[: max(1, most // 2)], *first, *last]
+    )
     status = "found" if hits and found.status.value == "nothing" else found.status.value
     return _answer(hits, most, status, found.reasons, begun)
 
@@ -205,7 +214,9 @@ class Got(Shown):
     owner: str | None = None
     importance: float | None = None
     info: dict[str, Any] | None = None
-    meta: dict[str, Any] | None = Field(None, description="What is counted of something learned: state, support, gain, trials.")
+    meta: dict[str, Any] | None = Field(
+        None, description="What is counted of something learned: state, support, gain, trials."
+    )
 
 
 async def get(door: Door, asked: Get) -> Got:
@@ -229,7 +240,12 @@ async def _meta(door: Door, memory: Memory, where: dict[str, Any]) -> dict[str, 
         learned = await door.system.skill(memory.id, **where)
     elif memory.kind is Kind.WORLD_MODEL:
         said = await door.system.world_statement(memory.id, **where)
-        return {"section": said.body.section, "environment": said.body.environment, "holds": said.body.holds, "fails": said.body.fails}
+        return {
+            "section": said.body.section,
+            "environment": said.body.environment,
+            "holds": said.body.holds,
+            "fails": said.body.fails,
+        }
     else:
         return None
     record = learned.record
@@ -401,7 +417,9 @@ async def forget(door: Door, asked: Forget) -> Deleted:
         conditions["session"] = asked.session
     page = await door.system.list(filter=conditions, limit=_MOST_FORGOTTEN, **where)
     if page.cursor is not None:
-        raise InvalidInput(f"phrase: more than {_MOST_FORGOTTEN:,} memories hold {asked.phrase!r:.60}; give more of the words")
+        raise InvalidInput(
+            f"phrase: more than {_MOST_FORGOTTEN:,} memories hold {asked.phrase!r:.60}; give more of the words"
+        )
     found = [memory for memory in page.items if _holds(memory.text, asked.phrase)]
     hard, rehearsal = bool(asked.hard), bool(asked.dry_run)
     if not found:
@@ -432,7 +450,9 @@ def _apart(beside: str, edge: str) -> bool:
 class Feedback(Args):
     """Arguments of memos_feedback."""
 
-    text: Text = Field(description="What the user says: 'no, it is Bergen, not Oslo', 'forget what I said about my ex'.")
+    text: Text = Field(
+        description="What the user says: 'no, it is Bergen, not Oslo', 'forget what I said about my ex'."
+    )
     targets: list[Id] | None = Field(None, max_length=50, description="Ids of the memories it is about.")
     rating: Literal["up", "down", "succeeded", "failed"] | None = None
     session: Name | None = None

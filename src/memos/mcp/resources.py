@@ -44,7 +44,10 @@ async def listed(door: Door) -> types.ListResourcesResult:
     for cube in (await cubes(door, Nothing())).cubes[:200]:
         found.append(
             types.Resource(
-                uri=f"cube://{quote(cube.name, safe='')}", name=cube.name, title=f"Cube {cube.name}", mime_type="application/json"
+                uri=f"cube://{quote(cube.name, safe='')}",
+                name=cube.name,
+                title=f"Cube {cube.name}",
+                mime_type="application/json",
             )
         )
     return types.ListResourcesResult(resources=found)
@@ -71,4 +74,3 @@ async def read(door: Door, uri: str) -> types.ReadResourceResult:
 
 def _text(uri: str, text: str, kind: str = "text/plain") -> types.ReadResourceResult:
     return types.ReadResourceResult(contents=[types.TextResourceContents(uri=uri, text=text, mime_type=kind)])
-

@@ -15,7 +15,6 @@ from memos.mcp.budget import preview
 from memos.memory.model import Memory
 
 
-
 class Card(Shown):
     """A memory in a list. `text` may be cut: `memos_get` has the whole."""
 

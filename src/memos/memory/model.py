@@ -189,6 +189,11 @@ class Memory:
         return LAYER_OF[self.kind]
 
     @property
+    def is_read(self) -> bool:
+        """Whether facts may be read from its text: not from a record that was added with `derive=False`."""
+        return self.body.get("derive") is not False
+
+    @property
     def happened_at(self) -> datetime | None:
         """When it happened or was said: `valid_from`, else `recorded_at`."""
         return self.valid_from or self.recorded_at

@@ -54,20 +54,23 @@ def to_records(
     retry_key: str | None = None,
     context: Sequence[Message] = (),
     corrects: Sequence[str] | None = None,
+    derive: bool = True,
+    whole: bool = False,
 ) -> list[Record]:
     """The records of messages, in order; a long message gives several, which name their place in it in `body`.
 
     `context`: what was said before the first of them and is not stored itself. `corrects`: the ids of what these messages
-    are said to correct, None where they are not said to correct anything.
+    are said to correct, None where they are not said to correct anything. `derive=False` is noted, so that no later edit has
+    them read. `whole`: a long message stays in one piece.
     """
     seen: Counter[bytes] = Counter()
     out: list[Record] = []
     for position, message in enumerate(messages):
         _, injected = strip_injected(message.text)
-        parts = [(0, len(message.text))] if len(message.text) <= WHOLE_CHARS else passages(message.text, PART_CHARS)
+        parts = [(0, len(message.text))] if whole or len(message.text) <= WHOLE_CHARS else passages(message.text, PART_CHARS)
         first_id: str | None = None
         for number, (start, end) in enumerate(parts):
-            about = _about(context if not out else (), corrects)
+            about = _about(context if not out else (), corrects, derive)
             memory = _memory(message, start, end, number, len(parts), first_id, session, owner, tags, info, about)
             first_id = first_id or memory.id
             memory = with_injected(memory, [(max(a, start) - start, min(b, end) - start) for a, b in injected])
@@ -81,10 +84,11 @@ def to_records(
     return out
 
 
-def _about(context: Sequence[Message], corrects: Sequence[str] | None) -> dict[str, Any]:
-    """What a record keeps of how it was given: the last things said before it, and what it corrects."""
+def _about(context: Sequence[Message], corrects: Sequence[str] | None, derive: bool) -> dict[str, Any]:
+    """What a record keeps of how it was given: the last things said before it, what it corrects, that it is not to be read."""
     said = [{"role": m.role, "name": m.name, "text": m.text[:CONTEXT_CHARS]} for m in context[-CONTEXT_MESSAGES:]]
-    return ({"context": said} if said else {}) | ({} if corrects is None else {"corrects": list(corrects)})
+    about: dict[str, Any] = ({"context": said} if said else {}) | ({} if derive else {"derive": False})
+    return about | ({} if corrects is None else {"corrects": list(corrects)})
 
 
 def said_before(memory: Memory) -> list[Message]:

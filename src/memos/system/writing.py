@@ -52,6 +52,7 @@ class Writing(Base):
         context: object = None,
         corrects: Sequence[str] | None = None,
         reading: ReadingMode | None = None,
+        whole: bool = False,
     ) -> AddResult:
         """Store what happened: a text, a chat message, or a list of them. Returns once it is durable and searchable.
 
@@ -62,7 +63,7 @@ class Writing(Base):
         `context`: messages said before, by which these are understood, but which are not stored. `corrects`: that these
         correct something ("no, it's Bergen, not Oslo"): ids of what they are about, or an empty list to have it found.
         `reading`: `fine` has the language model read it too, after the rules, `fast` leaves it to them; by default as the cube
-        or the settings say.
+        or the settings say. `whole`: each message stays one memory, however long it is; else a long one is kept in parts.
 
         Raises InvalidInput when nothing can be stored, and Busy, storing nothing, when too much of the user's waits.
         """
@@ -88,6 +89,8 @@ class Writing(Base):
             retry_key=retry_key,
             context=parse_context(context, now=utcnow(), zone=self.settings.timezone),
             corrects=None if corrects is None else [str(id) for id in listed(corrects, "corrects")],
+            derive=derive,
+            whole=whole,
         )
         parts = self._parts()
         await parts.background.check_room(user)
@@ -235,8 +238,9 @@ class Writing(Base):
             memory = _existing(tx, id, if_version)
             if text is not None and text != memory.text and memory.layer is Layer.TRACE:
                 retract_derived(tx, memory)
-                tx.mark(id, DIGEST)
-                if fine:
+                if memory.is_read:
+                    tx.mark(id, DIGEST)
+                if fine and memory.is_read:
                     tx.mark(id, READ)
                 memory = with_injected(memory, strip_injected(text)[1])
             merged = {k: v for k, v in {**memory.info, **more}.items() if v is not None}

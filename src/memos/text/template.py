@@ -7,7 +7,7 @@ can make it slow. In a pattern a text's own `{word}` is written `{=word}`.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -163,9 +163,13 @@ class _Search:
                 return found
         return None
 
-    def _starts(self) -> list[int]:
-        text = self._text
-        return [i for i in range(len(text)) if i == 0 or not (_wordy(text[i - 1]) and _wordy(text[i]))]
+    def _starts(self) -> Iterator[int]:
+        """Where words begin; of a pattern that begins with something of its own, only where that stands."""
+        text, first = self._text, self._pieces[0]
+        places: Iterable[int] = range(len(text))
+        if isinstance(first, str):
+            places = _places(_lower(first), self._low)
+        return (i for i in places if i == 0 or not (_wordy(text[i - 1]) and _wordy(text[i])))
 
     def _at(self, i: int, pos: int, values: dict[str, str]) -> dict[str, str] | None:
         self._left -= 1
@@ -219,6 +223,13 @@ class _Search:
             return limit if line < 0 else line
         space = _SPACE.search(self._text, pos, limit)
         return limit if space is None else space.start()
+
+
+def _places(own: str, low: str) -> Iterator[int]:
+    at = low.find(own)
+    while at >= 0:
+        yield at
+        at = low.find(own, at + 1)
 
 
 def _wordy(char: str) -> bool:

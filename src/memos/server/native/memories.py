@@ -73,6 +73,7 @@ async def add(
         context=body.context,
         corrects=body.corrects,
         reading=body.reading,
+        whole=body.whole,
     )
     return reply(added)
 

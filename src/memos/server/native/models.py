@@ -86,6 +86,7 @@ class Add(Scoped):
         None, description="`fine`: a language model reads it too; `fast`: rules alone. By default as the cube says."
     )
     task_id: Name | None = Field(None, description="A name of your own for the work behind it.", examples=["turn-12"])
+    whole: Flag = Field(False, description="Each message stays one memory; else a long one is kept in parts.")
 
 
 class Listing(Scoped):

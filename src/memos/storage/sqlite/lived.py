@@ -514,6 +514,15 @@ def lessons_elsewhere(db: apsw.Connection, bucket: bytes, form: str, limit: int)
     return [*map(_lesson, found)]
 
 
+def environments(db: apsw.Connection, ids: Collection[str]) -> dict[str, str]:
+    """Where episodes took place, by id."""
+    found = db.execute(
+        "SELECT id, environment FROM episodes WHERE id IN (SELECT unhex(value) FROM json_each(?))",
+        (json.dumps([id.replace("-", "") for id in sorted(set(ids))]),),
+    )
+    return {id_from_bytes(id): environment for id, environment in found}
+
+
 def episodes_by_id(db: apsw.Connection, ids: Collection[str]) -> dict[str, Episode]:
     """Episodes by id."""
     found = db.execute(
@@ -521,6 +530,16 @@ def episodes_by_id(db: apsw.Connection, ids: Collection[str]) -> dict[str, Episo
         (json.dumps([id.replace("-", "") for id in sorted(set(ids))]),),
     )
     return {e.id: e for e in map(_episode, found)}
+
+
+def lessons_good(db: apsw.Connection, memory: str, most: int, of: int = 1_000) -> list[Lesson]:
+    """Of the evidence of a policy from the newest episodes (`of`), what was worth something: the oldest, oldest first."""
+    found = db.execute(
+        "WITH newest AS (SELECT l FROM lessons WHERE memory=?1 ORDER BY episode DESC, l DESC LIMIT ?2) "
+        f"SELECT {_LESSON} WHERE l.l IN newest AND l.value>0 ORDER BY l.episode, l.l LIMIT ?3",
+        (id_to_bytes(memory), of, most),
+    )
+    return [*map(_lesson, found)]
 
 
 def lessons_for(db: apsw.Connection, memory: str, limit: int = 1_000) -> list[Lesson]:
@@ -887,14 +906,16 @@ def tool_use(memory: Memory) -> ToolUse | None:
     given = memory.body.get(USE)
     if not isinstance(given, Mapping) or not isinstance(given.get("tool"), str):
         return None
-    known = ToolUse(given["tool"])
-    text = {k: given[k] for k in ("input", "output", "error", "call_id") if isinstance(given.get(k), str)}
+    wanted, printed, error, call_id = (given.get(k) for k in ("input", "output", "error", "call_id"))
     ok, duration = given.get("ok"), given.get("duration")
-    return replace(
-        known,
-        **text,
-        ok=ok if isinstance(ok, bool) else None,
-        duration=float(duration) if isinstance(duration, (int, float)) and not isinstance(duration, bool) else None,
+    return ToolUse(
+        given["tool"],
+        wanted if isinstance(wanted, str) else "",
+        printed if isinstance(printed, str) else "",
+        error if isinstance(error, str) else None,
+        ok if isinstance(ok, bool) else None,
+        float(duration) if isinstance(duration, (int, float)) and not isinstance(duration, bool) else None,
+        call_id if isinstance(call_id, str) else None,
     )
 
 

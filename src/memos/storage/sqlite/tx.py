@@ -85,8 +85,9 @@ class SqliteTx:
             if direction in wanted:
                 once = " AND e.src<>e.dst" if (direction, column) == ("both", "dst") else ""
                 sql = f"SELECT {rows.EDGE_COLUMNS} FROM edges e WHERE e.{column}=? AND e.known_to IS NULL{once}"
-                out += [rows.edge_from_row(r) for r in self.db.execute(sql, (ident,))]
-        return [e for e in out if types is None or e.type in types]
+                found: Any = self.db.execute(sql, (ident,))
+                out += [rows.edge_from_row(r) for r in found if types is None or r[2] in types]
+        return out
 
     # -- memories ----------------------------------------------------------------------------------------------
 
