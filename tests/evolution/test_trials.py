@@ -149,3 +149,18 @@ async def test_actions_are_counted_in_order(store: SqliteCube) -> None:
     assert taken(FIX[::-1], steps) == 2  # it was tried before and after
     assert taken(FIX[::-1], steps[2:]) == 1
     assert taken(FIX, []) == 0
+
+
+@pytest.mark.parametrize(
+    ("did", "outcome"),
+    [
+        ([Did("cache prune"), Did("image build web")], "fail"),
+        ([Did("cache prune"), Did("backup run web")], "unknown"),  # not what it was said for
+        ([Did("image build web")], "unknown"),
+    ],
+)
+async def test_an_order_for_a_certain_call_is_judged_only_where_that_was_made(
+    store: SqliteCube, did: list[Did], outcome: str
+) -> None:
+    body = PolicyBody(form=Form.DIRECTIVE, prefer="run `cache prune`", trigger="before `image build`")
+    assert (await tried(store, Script("do it", did, score=-1.0), body)).outcome == outcome

@@ -41,7 +41,7 @@ async def install(m: AsyncMemOS, package: str, header: str, *, score: float = 1.
 
 
 async def fix(m: AsyncMemOS) -> Policy:
-    (found,) = [p for p in await m.policies(forms=["fix"], states=["active"])]
+    (found,) = await m.policies(forms=["fix"], states=["active"])
     return found
 
 

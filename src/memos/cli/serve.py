@@ -53,6 +53,7 @@ def serve(
         ) from None
     import structlog
 
+    from memos.hosts import reach
     from memos.storage.files import allow_many_files
     from memos.system import AsyncMemOS
 
@@ -70,6 +71,13 @@ def serve(
             line = json.dumps({"url": url, "home": str(settings.home), "keys": keys}, ensure_ascii=False)
         else:
             line = f"memos: serving {settings.home} at {url} ({'API keys are needed' if keys else 'no keys needed'})"
+        try:
+            reach.announce(str(settings.home), url)
+        except OSError as error:
+            structlog.get_logger(__name__).warning("not_announced", error=str(error), why="hooks of hosts will not find it")
         print(line, flush=True)
 
-    run(lambda: AsyncMemOS(settings=settings), options, ready)
+    try:
+        run(lambda: AsyncMemOS(settings=settings), options, ready)
+    finally:
+        reach.withdraw(str(settings.home))

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import islice
 
 from memos.evolution.case import Case
 from memos.evolution.reward import ended
@@ -83,10 +84,12 @@ def lessons_of(case: Case) -> list[Lesson]:
     goal = next((s.number for s in case.steps if s.role is StepRole.USER), None)
     out: list[Lesson] = []
     taught: set[tuple[str, bytes]] = set()
+    again, worked = _again(calls), {head(s): place for place, s in enumerate(calls) if ended(s)}
     for place, step in enumerate(calls):
         if ended(step) is not False:
             continue
-        for lesson in _of_failure(case, calls, place, goal):
+        is_new = worked.get(head(step), -1) < place  # no later call of its kind worked
+        for lesson in _of_failure(case, calls, place, goal, again[place], is_new):
             if (lesson.form, lesson.bucket) not in taught:
                 taught.add((lesson.form, lesson.bucket))
                 out.append(lesson)
@@ -171,14 +174,24 @@ def _is_call(step: Step) -> bool:
     return step.role is StepRole.TOOL and step.use is not None and len(step.use.input) <= LONGEST
 
 
-def _of_failure(case: Case, calls: Sequence[Step], place: int, goal: int | None) -> list[Lesson]:
+def _again(calls: Sequence[Step]) -> list[int | None]:
+    """Of each call, how many others come before the next attempt at the same thing; None where there is none."""
+    out: list[int | None] = []
+    following: dict[bytes, int] = {}
+    for place in range(len(calls) - 1, -1, -1):
+        context = _context(calls[place])
+        out.append(following[context] - place - 1 if context in following else None)
+        following[context] = place
+    return out[::-1]
+
+
+def _of_failure(
+    case: Case, calls: Sequence[Step], place: int, goal: int | None, again: int | None, is_new: bool
+) -> list[Lesson]:
     """What the failure of a call teaches, unless the same call fails in the same way later: then that failure does."""
     failed = calls[place]
-    assert failed.use is not None
     kind = _kind(failed)
-    context = context_key(failed.use.tool, failed.use.input)
     after = calls[place + 1 :]
-    again = next((i for i, s in enumerate(after) if _context(s) == context), None)
     if again is not None and ended(after[again]) is False and _kind(after[again]) == kind:
         return []
     done, resolved = _resolution(failed, after, again, case)
@@ -187,7 +200,7 @@ def _of_failure(case: Case, calls: Sequence[Step], place: int, goal: int | None)
         worth = case.credits[failed.number].value if failed.number in case.credits else 0.0
         value = min(worth, case.reward.value if case.reward.value is not None else 0.0)
         out = [Lesson(case.episode.id, OPEN, kind, base, value)]
-        if _is_new_kind(failed, after):
+        if is_new:
             out.append(Lesson(case.episode.id, Form.AVOID.value, kind, base, AVOIDED))
         return out
     numbers = {**base, "done": tuple(s.number for s in done), "resolved": (resolved.number,)}
@@ -201,16 +214,18 @@ def _resolution(
     """What was done about a failure, and the call that shows that it helped; None where nothing does."""
     if again is not None:
         repeated = _same_call(after[again], failed)
-        done = tuple(s for s in after[: again + (not repeated)] if _did(s) and not _same_call(s, failed))
+        between = (s for s in after[: again + (not repeated)] if _did(s) and not _same_call(s, failed))
+        done = tuple(islice(between, MOST_ACTIONS + 1))
         if len(done) > MOST_ACTIONS or not (repeated or ended(after[again])):
             return (), None
         return _without_repeats(done), after[again]
     kind = head(failed)
-    other = next((i for i, s in enumerate(after) if ended(s) and head(s) == kind and _share(s, failed)), None)
+    near = next((i + 1 for n, i in enumerate(_did_at(after)) if n == MOST_ACTIONS), len(after))  # as far as one may follow
+    other = next((i for i, s in enumerate(after[:near]) if ended(s) and head(s) == kind and _share(s, failed)), None)
     if other is not None and not is_checking(failed):
         done = tuple(s for s in after[: other + 1] if _did(s))
         return (_without_repeats(done), after[other]) if len(done) <= MOST_ACTIONS else ((), None)
-    worked = tuple(s for s in after if ended(s) and not is_exploring(s))
+    worked = tuple(islice((s for s in reversed(after) if _did(s)), MOST_ACTIONS + 1))[::-1]
     first = next((s for s in case.steps if _is_call(s) and not is_exploring(s)), None)
     if (
         first is failed
@@ -229,6 +244,10 @@ def _did(step: Step) -> bool:
     return bool(ended(step)) and not is_exploring(step)
 
 
+def _did_at(steps: Sequence[Step]) -> Iterator[int]:
+    return (i for i, s in enumerate(steps) if _did(s))
+
+
 _NAME = re.compile(r"[^\W_]{3,}")
 
 
@@ -238,12 +257,6 @@ def _share(a: Step, b: Step) -> bool:
         set(_NAME.findall(s.use.input.lower())) - set(_NAME.findall(head(s).lower())) for s in (a, b) if s.use
     )
     return bool(one & other)
-
-
-def _is_new_kind(failed: Step, after: Sequence[Step]) -> bool:
-    """Whether no later call of its kind worked."""
-    kind = head(failed)
-    return not any(ended(s) and head(s) == kind for s in after)
 
 
 def _path(case: Case, calls: Sequence[Step], goal: int | None) -> Lesson | None:

@@ -140,9 +140,10 @@ def _placed(tx: Any, one: Told, episode: Episode, former: Collection[str]) -> se
         if values is not None:
             lived.attach(tx, (lesson.number,), memory.id)
             settled = covers(body, one, values) and _is_newest(tx, memory.id, lesson)
-            is_news = not settled if lesson.value > 0 else form is Form.PATH
-            if not body.edited and is_news:
-                _restated(tx, memory)  # a path that led nowhere tells too which calls make the difference
+            # Which calls of a path make the difference is told by those that led nowhere, and by those that did more.
+            differs = form is Form.PATH and (lesson.value <= 0 or len(one.actions) > len(body.procedure))
+            if not body.edited and (differs or (lesson.value > 0 and not settled)):
+                _restated(tx, memory)
             return {memory.id}
     if lesson.value <= 0:
         return set()

@@ -30,10 +30,12 @@ def digest(text: str) -> str:
 class Session:
     """`offset`: bytes of the transcript that were taken over. `turn`: key of the turn that goes on. `unseen`: [key, mark] of
     messages that were reported and not read in the transcript yet. `calls`, `helpers`: ids of reported calls and sub-agents.
-    `ahead`: marks of replies that were stored before the transcript had them. `behind`: something could not be reported.
+    `ahead`: marks of replies that were stored before the transcript had them; `reply`: of the last one that was stored.
+    `behind`: something could not be reported.
     """
 
-    __slots__ = ("_file", "_lock", "ahead", "behind", "calls", "helpers", "host", "id", "offset", "transcript", "turn", "unseen")
+    __slots__ = ("_file", "_lock", "ahead", "behind", "calls", "helpers", "host", "id", "offset", "reply",
+                 "transcript", "turn", "unseen")
 
     def __init__(self, home: str, host: str, id: str) -> None:
         folder = os.path.join(home, "hosts", "sessions")
@@ -59,8 +61,10 @@ class Session:
                         raise TimeoutError("another hook of this session holds its state") from None
                     time.sleep(0.005)
             self.load()
-            yield self
-            self.save()
+            try:
+                yield self
+            finally:
+                self.save()
         finally:
             os.close(lock)
 
@@ -75,7 +79,7 @@ class Session:
 
     def save(self) -> None:
         """Write the file, whole or not at all; and mark it while it is behind."""
-        value = {name: getattr(self, name) for name in ("host", "id", "transcript", "offset", "turn", "behind")}
+        value = {name: getattr(self, name) for name in ("host", "id", "transcript", "offset", "turn", "reply", "behind")}
         value |= {name: getattr(self, name)[-_MOST:] for name in ("unseen", "calls", "helpers", "ahead")}
         with open(f"{self._file}.{os.getpid()}", "w", encoding="utf-8") as file:
             json.dump(value, file)
@@ -91,7 +95,7 @@ class Session:
         offset = value.get("offset")
         self.offset = offset if isinstance(offset, int) and offset >= 0 else 0
         self.transcript, self.turn = str(value.get("transcript") or ""), str(value.get("turn") or "")
-        self.behind = bool(value.get("behind"))
+        self.reply, self.behind = str(value.get("reply") or ""), bool(value.get("behind"))
         self.unseen: list[list[str]] = _lists(value.get("unseen"))
         self.calls, self.helpers, self.ahead = (_texts(value.get(name)) for name in ("calls", "helpers", "ahead"))
 

@@ -13,7 +13,7 @@ MOST_OUTPUT = 20_000  # characters of what a tool gave back; the rest of a file 
 MOST_TEXT = 100_000  # characters of a message
 _SHELLS = frozenset({"Bash", "exec_command", "shell", "shell_command", "local_shell"})
 _ASIDE = frozenset({"description", "timeout", "run_in_background", "workdir", "yield_time_ms", "max_output_tokens"})
-OWN_TOOLS = "mcp__memos__"
+OWN_TOOLS = ("mcp__memos__", "memos__")  # what they give back comes from memory, and is not learned from again
 SUBAGENTS = frozenset({"Agent", "Task"})
 
 
@@ -39,21 +39,21 @@ class Call:
 
 class Turn:
     """What happened from one message of the user to the next. `key`: the host's id of it. `text` None: the rest of a turn that
-    began before what was read. `start` and `end`: where its lines begin, and end, in bytes. `said`: (id, text) of each message
-    of the assistant.
+    began before what was read. `start` and `end`: where its lines begin, and end, in bytes. `said`: (id, text, start of the line)
+    of each message of the assistant.
     """
 
     __slots__ = ("at", "calls", "end", "key", "said", "start", "text")
 
     def __init__(self, key: str, text: str | None, at: str | None, start: int) -> None:
         self.key, self.text, self.at, self.start, self.end = key, text, at, start, start
-        self.said: list[tuple[str, str]] = []
+        self.said: list[tuple[str, str, int]] = []
         self.calls: list[Call] = []
 
 
 def turns(host: str, path: str, offset: int) -> tuple[list[Turn], int]:
     """The turns from `offset` (bytes) on, and where the last whole line ends. A file that became shorter is read anew."""
-    reader = _Codex(offset) if host == "codex" else _Claude(offset)
+    reader: _Codex | _Claude = _Codex(offset) if host == "codex" else _Claude(offset)
     end = offset
     for start, end, record in _lines(path, offset):
         reader.read(record, start)
@@ -82,15 +82,16 @@ def _lines(path: str, offset: int) -> Iterator[tuple[int, int, dict[str, Any]]]:
 
 
 class _Claude:
-    """Claude Code: messages of the Anthropic protocol, with what the host adds to them."""
+    """Claude Code: messages of the Anthropic protocol, with what the host adds to them. `side`: a sub-agent's own transcript."""
 
-    def __init__(self, offset: int) -> None:
+    def __init__(self, offset: int, *, side: bool = False) -> None:
         self.turns = [Turn("", None, None, offset)]
         self._open: dict[str, Call] = {}
+        self._side = side
 
-    def read(self, record: dict[str, Any], start: int, *, side: bool = False) -> None:
-        """Take one line. `side`: the line is of a sub-agent's own transcript."""
-        if record.get("isSidechain") and not side:
+    def read(self, record: dict[str, Any], start: int) -> None:
+        """Take one line."""
+        if record.get("isSidechain") and not self._side:
             return
         kind, message = record.get("type"), record.get("message")
         if kind == "attachment":
@@ -114,7 +115,7 @@ class _Claude:
                 call = Call(block["id"], str(block.get("name") or "tool"), block.get("input"), start)
                 turn.calls.append(call)
                 self._open[call.id] = call
-        turn.said += [(str(record.get("uuid", start)), text) for text in texts if text.strip()]
+        turn.said += [(str(record.get("uuid", start)), text, start) for text in texts if text.strip()]
 
     def _user(self, record: dict[str, Any], content: Any, start: int) -> None:
         results = [b for b in _blocks(content) if b.get("type") == "tool_result"]
@@ -173,7 +174,7 @@ class _Codex:
         if kind == "message" and payload.get("role") == "assistant":
             text = text_of(payload.get("content"))
             if text.strip():
-                turn.said.append((str(payload.get("id") or start), text))
+                turn.said.append((str(payload.get("id") or start), text, start))
         elif kind in ("function_call", "custom_tool_call", "local_shell_call") and payload.get("call_id"):
             given = payload.get("arguments", payload.get("input", payload.get("action")))
             call = Call(str(payload["call_id"]), str(payload.get("name") or "shell"), _parsed(given), start)
@@ -186,12 +187,12 @@ class _Codex:
                 _from_words(call, text_of(payload.get("output")))
 
 
-def helper_turn(path: str) -> Turn | None:
-    """What a sub-agent of Claude Code was asked and did, from the transcript of its own; None when there is none yet."""
-    reader = _Claude(0)
+def helper_turn(host: str, path: str) -> Turn | None:
+    """What a sub-agent was asked and did, from the transcript of its own; None when there is none."""
+    reader: _Codex | _Claude = _Codex(0) if host == "codex" else _Claude(0, side=True)
     try:
         for start, _, record in _lines(path, 0):
-            reader.read(record, start, side=True)
+            reader.read(record, start)
     except OSError:
         return None
     first = next((t for t in reader.turns if t.text), None)

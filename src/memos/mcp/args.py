@@ -32,7 +32,9 @@ class Shown(BaseModel):
 class Listing(Shown):
     """An answer with a list in it."""
 
-    left_out: int = Field(0, description="How many more there were that did not fit; ask for fewer, or narrow it down.")
+    left_out: int = Field(
+        default=0, description="How many more there were that did not fit; ask for fewer, or narrow it down."
+    )
 
 
 def _whole(value: Any) -> Any:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, TextIO, TypeGuard
 
 from memos.errors import InvalidInput
 from memos.mcp.door import Door
@@ -40,7 +41,7 @@ class Imported:
 
 async def load(door: Door, path: Path, *, dry_run: bool = False) -> Imported:
     """Take a file in. What is there already stays; bad lines are reported and left out. Raises InvalidInput for no file."""
-    if not path.is_file():
+    if not await asyncio.to_thread(path.is_file):
         raise InvalidInput(f"{path} is no file")
     done, waiting = Imported(dry_run=dry_run), list[dict[str, Any]]()
     with path.open(encoding="utf-8", errors="replace") as file:
@@ -97,7 +98,7 @@ def _entity(item: dict[str, Any], number: int, done: Imported) -> Iterator[dict[
 
 
 def _relation(item: dict[str, Any], number: int, done: Imported) -> Iterator[dict[str, Any]]:
-    src, dst, kind = (item.get(key) for key in ("from", "to", "relationType"))
+    src, dst, kind = item.get("from"), item.get("to"), item.get("relationType")
     if not (_is_text(src) and _is_text(dst) and _is_text(kind)):
         done.skip(number, "a relation has from, to and relationType")
         return
@@ -105,13 +106,13 @@ def _relation(item: dict[str, Any], number: int, done: Imported) -> Iterator[dic
     yield relation_message(Tie(src, dst, kind))
 
 
-def _is_text(value: Any) -> Any:
+def _is_text(value: Any) -> TypeGuard[str]:
     return isinstance(value, str) and not is_blank(value) and len(value) <= 1_000
 
 
 async def save(door: Door, path: Path, *, overwrite: bool = False) -> Held:
     """Write the graph to a file. Raises InvalidInput when it exists, unless `overwrite`."""
-    if path.exists() and not overwrite:
+    if not overwrite and await asyncio.to_thread(path.exists):
         raise InvalidInput(f"{path} exists already; give another path, or --overwrite")
     graph = await held(door)
     part = path.with_name(f".{path.name}.part")

@@ -41,11 +41,13 @@ class Add(Args):
     content: Text | list[ChatMessage] = Field(
         description="What to remember, in plain words, or a list of chat messages. Facts are read from it by themselves.",
     )
-    session: Name | None = Field(None, description="The conversation it belongs to.")
-    tags: Tags | None = Field(None, max_length=50)
-    info: dict[str, Any] | None = Field(None, description="Your own fields, as an object.")
-    key: Name | None = Field(None, description="A name of this call: sent again with it, nothing is stored twice.")
-    wait: bool | None = Field(None, description="Return only when facts are read and vectors made.")
+    session: Name | None = Field(default=None, description="The conversation it belongs to.")
+    tags: Tags | None = Field(default=None, max_length=50)
+    info: dict[str, Any] | None = Field(default=None, description="Your own fields, as an object.")
+    key: Name | None = Field(
+        default=None, description="A name of this call: sent again with it, nothing is stored twice."
+    )
+    wait: bool | None = Field(default=None, description="Return only when facts are read and vectors made.")
     cube: Cube = None
 
 
@@ -62,10 +64,10 @@ class Added(Listing):
 
     status: Literal["stored", "nothing_stored"]
     cube: str | None = None
-    records: list[Stored] = []
-    notices: list[str] = []
+    records: list[Stored] = Field(default_factory=list)
+    notices: list[str] = Field(default_factory=list)
     pending: bool = Field(
-        False, description="Facts are still being read in the background; search finds the records now."
+        default=False, description="Facts are still being read in the background; search finds the records now."
     )
 
 
@@ -95,16 +97,18 @@ class Search(Args):
     """Arguments of memos_search."""
 
     query: Text
-    maxResults: Whole | None = Field(None, ge=1, le=50, description="Most hits (10).")
-    tier1topK: Whole | None = Field(None, ge=0, le=100, description="Most skills (3).")
+    maxResults: Whole | None = Field(default=None, ge=1, le=50, description="Most hits (10).")
+    tier1topK: Whole | None = Field(default=None, ge=0, le=100, description="Most skills (3).")
     tier2topK: Whole | None = Field(
-        None, ge=0, le=100, description="Most memories and episodes (as many as maxResults)."
+        default=None, ge=0, le=100, description="Most memories and episodes (as many as maxResults)."
     )
-    tier3topK: Whole | None = Field(None, ge=0, le=100, description="Most statements of the world model (3).")
-    sessionScope: bool | None = Field(None, description="Only what was said in this session.")
-    session: Name | None = Field(None, description="Which session sessionScope means; by default this connection's.")
-    kinds: list[KindName] | None = Field(None, max_length=18, description="Only memories of these kinds.")
-    as_of: Time | None = Field(None, description="What was true then.")
+    tier3topK: Whole | None = Field(default=None, ge=0, le=100, description="Most statements of the world model (3).")
+    sessionScope: bool | None = Field(default=None, description="Only what was said in this session.")
+    session: Name | None = Field(
+        default=None, description="Which session sessionScope means; by default this connection's."
+    )
+    kinds: list[KindName] | None = Field(default=None, max_length=18, description="Only memories of these kinds.")
+    as_of: Time | None = Field(default=None, description="What was true then.")
     cube: Cube = None
 
 
@@ -114,19 +118,23 @@ class Found(Shown):
     tier: int = Field(description="1 a skill, 2 a memory or an episode, 3 the world model.")
     refKind: str
     refId: str
-    score: float | None = Field(None, description="0 to 1; none for skills and the world model, which are in order.")
+    score: float | None = Field(
+        default=None, description="0 to 1; none for skills and the world model, which are in order."
+    )
     snippet: str
     when: str | None = None
-    outdated: list[str] | None = Field(None, description="What it says that newer memories replaced.")
-    contradicted: list[str] | None = Field(None, description="What says otherwise; which is right is not known.")
+    outdated: list[str] | None = Field(default=None, description="What it says that newer memories replaced.")
+    contradicted: list[str] | None = Field(
+        default=None, description="What says otherwise; which is right is not known."
+    )
 
 
 class Answer(Listing):
     """What was found."""
 
-    hits: list[Found] = []
+    hits: list[Found] = Field(default_factory=list)
     status: str
-    reasons: list[str] = Field([], description="Why something may be missing.")
+    reasons: list[str] = Field(default_factory=list, description="Why something may be missing.")
     totalMs: int = 0
 
 
@@ -190,9 +198,11 @@ class Get(Args):
 
     id: Id
     kind: Literal["trace", "policy", "world_model", "skill", "episode"] | None = Field(
-        None, description="What the id names, as memos_search told; needed for an episode only."
+        default=None, description="What the id names, as memos_search told; needed for an episode only."
     )
-    offset: Whole | None = Field(None, ge=0, le=100_000_000, description="Where in a long text to go on (next_offset).")
+    offset: Whole | None = Field(
+        default=None, ge=0, le=100_000_000, description="Where in a long text to go on (next_offset)."
+    )
     cube: Cube = None
 
 
@@ -203,7 +213,7 @@ class Got(Shown):
     kind: str
     text: str
     length: int = Field(description="Characters of the whole text.")
-    next_offset: int | None = Field(None, description="Where the rest begins; none when this is all.")
+    next_offset: int | None = Field(default=None, description="Where the rest begins; none when this is all.")
     title: str | None = None
     when: str | None = None
     status: str | None = None
@@ -215,7 +225,7 @@ class Got(Shown):
     importance: float | None = None
     info: dict[str, Any] | None = None
     meta: dict[str, Any] | None = Field(
-        None, description="What is counted of something learned: state, support, gain, trials."
+        default=None, description="What is counted of something learned: state, support, gain, trials."
     )
 
 
@@ -277,11 +287,11 @@ def _piece(door: Door, offset: int, text: str, **fields: Any) -> Got:
 class List(Args):
     """Arguments of memos_list."""
 
-    kinds: list[KindName] | None = Field(None, max_length=18)
+    kinds: list[KindName] | None = Field(default=None, max_length=18)
     session: Name | None = None
     tag: Name | None = None
-    limit: Whole | None = Field(None, ge=1, le=200, description="Most memories (20).")
-    cursor: str | None = Field(None, max_length=512, description="From the page before, to go on.")
+    limit: Whole | None = Field(default=None, ge=1, le=200, description="Most memories (20).")
+    cursor: str | None = Field(default=None, max_length=512, description="From the page before, to go on.")
     oldest_first: bool | None = None
     cube: Cube = None
 
@@ -289,8 +299,8 @@ class List(Args):
 class Listed(Listing):
     """One page."""
 
-    items: list[Card] = []
-    cursor: str | None = Field(None, description="Give it again for the next page; none on the last one.")
+    items: list[Card] = Field(default_factory=list)
+    cursor: str | None = Field(default=None, description="Give it again for the next page; none on the last one.")
 
 
 async def list_memories(door: Door, asked: List) -> Listed:
@@ -314,10 +324,10 @@ class Update(Args):
     id: Id
     text: Text | None = None
     title: Text | None = None
-    tags: Tags | None = Field(None, max_length=50)
-    info: dict[str, Any] | None = Field(None, description="Merged into what is there; a null removes a key.")
+    tags: Tags | None = Field(default=None, max_length=50)
+    info: dict[str, Any] | None = Field(default=None, description="Merged into what is there; a null removes a key.")
     importance: Share | None = None
-    if_version: Whole | None = Field(None, ge=1, description="Change it only while it has this version.")
+    if_version: Whole | None = Field(default=None, ge=1, description="Change it only while it has this version.")
     cube: Cube = None
 
 
@@ -348,8 +358,10 @@ class Delete(Args):
     """Arguments of memos_delete."""
 
     ids: list[Id] = Field(min_length=1, max_length=100)
-    hard: bool | None = Field(None, description="Gone for good (true, the default), or only taken back, to be undone.")
-    dry_run: bool | None = Field(None, description="Say what would go, and change nothing.")
+    hard: bool | None = Field(
+        default=None, description="Gone for good (true, the default), or only taken back, to be undone."
+    )
+    dry_run: bool | None = Field(default=None, description="Say what would go, and change nothing.")
     cube: Cube = None
 
 
@@ -357,11 +369,11 @@ class Deleted(Listing):
     """What is gone."""
 
     deleted: int = Field(description="How many were meant; of a dry run, how many would be.")
-    with_them: int = Field(0, description="Facts that rested on nothing else.")
+    with_them: int = Field(default=0, description="Facts that rested on nothing else.")
     hard: bool = True
     dry_run: bool = False
-    missing: list[str] = Field([], description="Ids that do not exist.")
-    memories: list[Card] = []
+    missing: list[str] = Field(default_factory=list, description="Ids that do not exist.")
+    memories: list[Card] = Field(default_factory=list)
 
 
 async def delete(door: Door, asked: Delete) -> Deleted:
@@ -403,16 +415,21 @@ class Forget(Args):
         pattern=r"[^\W_].*[^\W_]",
         description="Words as they stand in the memories, all of them, in this order; no wildcards.",
     )
-    session: Name | None = Field(None, description="Only in this session.")
-    hard: bool | None = Field(None, description="Gone for good, or (false, the default) taken back, to be undone.")
-    dry_run: bool | None = Field(None, description="Say what would go, and change nothing. Do this first.")
+    session: Name | None = Field(default=None, description="Only in this session.")
+    hard: bool | None = Field(
+        default=None, description="Gone for good, or (false, the default) taken back, to be undone."
+    )
+    dry_run: bool | None = Field(default=None, description="Say what would go, and change nothing. Do this first.")
     cube: Cube = None
 
 
 async def forget(door: Door, asked: Forget) -> Deleted:
     """Delete the memories that hold a phrase, the whole of it."""
     where = door.where(asked.cube)
-    conditions: dict[str, Any] = {"text": {"like": asked.phrase.strip()}}
+    conditions: dict[str, Any] = {
+        "text": {"like": asked.phrase.strip()},
+        "kind": {"ne": "entity"},
+    }  # a name says nothing
     if asked.session is not None:
         conditions["session"] = asked.session
     page = await door.system.list(filter=conditions, limit=_MOST_FORGOTTEN, **where)
@@ -453,10 +470,10 @@ class Feedback(Args):
     text: Text = Field(
         description="What the user says: 'no, it is Bergen, not Oslo', 'forget what I said about my ex'."
     )
-    targets: list[Id] | None = Field(None, max_length=50, description="Ids of the memories it is about.")
+    targets: list[Id] | None = Field(default=None, max_length=50, description="Ids of the memories it is about.")
     rating: Literal["up", "down", "succeeded", "failed"] | None = None
     session: Name | None = None
-    dry_run: bool | None = Field(None, description="Say what would be done, and change nothing.")
+    dry_run: bool | None = Field(default=None, description="Say what would be done, and change nothing.")
     cube: Cube = None
 
 
@@ -464,9 +481,9 @@ class Operation(Shown):
     """One thing that was done."""
 
     operation: str
-    before: list[str] = []
-    after: list[str] = []
-    ids: list[str] = []
+    before: list[str] = Field(default_factory=list)
+    after: list[str] = Field(default_factory=list)
+    ids: list[str] = Field(default_factory=list)
 
 
 class Understood(Listing):
@@ -474,9 +491,11 @@ class Understood(Listing):
 
     understood: bool
     message: str = ""
-    operations: list[Operation] = []
-    candidates: list[Card] = Field([], description="What may have been meant; give their ids as targets.")
-    record: str | None = Field(None, description="Id of the feedback itself; undoing it undoes all it did.")
+    operations: list[Operation] = Field(default_factory=list)
+    candidates: list[Card] = Field(
+        default_factory=list, description="What may have been meant; give their ids as targets."
+    )
+    record: str | None = Field(default=None, description="Id of the feedback itself; undoing it undoes all it did.")
 
 
 async def feedback(door: Door, asked: Feedback) -> Understood:
@@ -518,5 +537,6 @@ TOOLS: tuple[Tool[Any], ...] = (
     Tool("memos_forget", "Forget a phrase", "Take back the memories that hold a phrase (all its words, in order). Make a "
          "dry_run first and show the user what would go.", Forget, Deleted, forget, destroys=True, again=True),
     Tool("memos_feedback", "Pass on what the user says of memory", "Correct, add, replace, forget or confirm in the user's own "
-         "words. What is unclear changes nothing and names candidates.", Feedback, Understood, feedback, destroys=True, outside=True),
+         "words. What is unclear changes nothing and names candidates.", Feedback, Understood, feedback,
+         destroys=True, outside=True),
 )  # fmt: skip

@@ -13,8 +13,8 @@ from pydantic import Field
 from memos.errors import NotFound, Unavailable
 from memos.mcp.args import Args, Id, Listing, Name, Shown, Text
 from memos.mcp.door import Door
-from memos.mcp.memories import Added, ChatMessage, Got, add, whole
 from memos.mcp.memories import Add as AddArgs
+from memos.mcp.memories import Added, ChatMessage, Got, add, whole
 from memos.mcp.shapes import Card, card, cards
 from memos.mcp.tool import Tool
 from memos.reading.parts import is_blank
@@ -27,7 +27,7 @@ class Said(Listing):
     """What was done, in words."""
 
     message: str
-    cubes: list[str] = []
+    cubes: list[str] = Field(default_factory=list)
 
 
 class Chat(Args):
@@ -55,7 +55,7 @@ class CreateUser(Args):
 
     user_id: Name
     role: Literal["USER", "ADMIN", "ROOT", "GUEST"] | None = Field(
-        None, description="Kept as a note; rights come from keys."
+        default=None, description="Kept as a note; rights come from keys."
     )
     user_name: Name | None = None
 
@@ -74,8 +74,10 @@ class CreateCube(Args):
 
     cube_name: Name
     owner_id: Name
-    cube_path: str | None = Field(None, max_length=1_000, description="Not used: cubes live in the data folder.")
-    cube_id: Name | None = Field(None, description="Its name, if other than cube_name.")
+    cube_path: str | None = Field(
+        default=None, max_length=1_000, description="Not used: cubes live in the data folder."
+    )
+    cube_id: Name | None = Field(default=None, description="Its name, if other than cube_name.")
 
 
 async def create_cube(door: Door, asked: CreateCube) -> Said:
@@ -125,8 +127,8 @@ class SearchMemories(Args):
 
     query: Text
     user_id: User = None
-    cube_ids: list[Name] | None = Field(None, max_length=50)
-    filter: dict[str, Any] | None = Field(None, description="A filter of memories, as in docs/filters.md.")
+    cube_ids: list[Name] | None = Field(default=None, max_length=50)
+    filter: dict[str, Any] | None = Field(default=None, description="A filter of memories, as in docs/filters.md.")
 
 
 class Hit(Shown):
@@ -140,9 +142,9 @@ class Hit(Shown):
 class Hits(Listing):
     """What was found."""
 
-    memories: list[Hit] = []
+    memories: list[Hit] = Field(default_factory=list)
     status: str = "nothing"
-    reasons: list[str] = []
+    reasons: list[str] = Field(default_factory=list)
 
 
 async def search_memories(door: Door, asked: SearchMemories) -> Hits:
@@ -157,8 +159,8 @@ async def search_memories(door: Door, asked: SearchMemories) -> Hits:
 class AddMemory(Args):
     """Arguments of add_memory."""
 
-    memory_content: str | None = Field(None, max_length=200_000)
-    messages: list[ChatMessage] | None = Field(None, max_length=1_000)
+    memory_content: str | None = Field(default=None, max_length=200_000)
+    messages: list[ChatMessage] | None = Field(default=None, max_length=1_000)
     cube_id: Name | None = None
     user_id: User = None
 
@@ -276,15 +278,15 @@ class UserInfo(Listing):
     """A user."""
 
     user_id: str
-    cubes: list[str] = []
-    memories: list[Card] = Field([], description="The newest of the own cube.")
+    cubes: list[str] = Field(default_factory=list)
+    memories: list[Card] = Field(default_factory=list, description="The newest of the own cube.")
 
 
 async def get_user_info(door: Door, asked: OfUser) -> UserInfo:
     """A user, the cubes, and the newest memories."""
     door = door.as_user(asked.user_id)
     found = await door.system.list_cubes(**door.who())
-    newest: list[Any] = []
+    newest: list[Any] = Field(default_factory=list)
     with contextlib.suppress(NotFound):  # nothing is stored yet
         newest = list((await door.system.list(limit=5, **door.who())).items)
     name = door.user or (await cast("Any", door.system).me()).acting_as
@@ -305,18 +307,20 @@ async def control_memory_scheduler(door: Door, asked: Control) -> Said:
 
 
 TOOLS: tuple[Tool[Any], ...] = (
-    Tool("chat", "Chat with memory", "Answer a question with what is remembered, and remember both.", Chat, Reply, chat, outside=True),
+    Tool("chat", "Chat with memory", "Answer a question with what is remembered, and remember both.", Chat, Reply, chat,
+         outside=True),
     Tool("create_user", "Make a user", "Make a user, with a cube of the same name.", CreateUser, Said, create_user),
     Tool("create_cube", "Make a cube", "Make a cube for a user.", CreateCube, Said, create_cube),
-    Tool("register_cube", "Open a cube", "Open a cube by name; it is made where there is none.", RegisterCube, Said, register_cube,
-         again=True),
-    Tool("unregister_cube", "Let go of a cube", "Let go of a cube. Nothing is deleted.", OfCube, Said, unregister_cube, reads=True),
+    Tool("register_cube", "Open a cube", "Open a cube by name; it is made where there is none.", RegisterCube, Said,
+         register_cube, again=True),
+    Tool("unregister_cube", "Let go of a cube", "Let go of a cube. Nothing is deleted.", OfCube, Said, unregister_cube,
+         reads=True),
     Tool("search_memories", "Search memories", "Find memories, in one cube or several.", SearchMemories, Hits, search_memories,
          reads=True),
     Tool("add_memory", "Add memory", "Store a text or messages.", AddMemory, Added, add_memory),
     Tool("get_memory", "Read a memory", "A memory by id.", OfMemory, Got, get_memory, reads=True),
-    Tool("update_memory", "Change a memory", "Change the text of a memory; the former one stays in its history.", UpdateMemory, Got,
-         update_memory, destroys=True, again=True),
+    Tool("update_memory", "Change a memory", "Change the text of a memory; the former one stays in its history.", UpdateMemory,
+         Got, update_memory, destroys=True, again=True),
     Tool("delete_memory", "Delete a memory", "Delete a memory by id.", OfMemory, Said, delete_memory, destroys=True),
     Tool("delete_all_memories", "Delete all memories", "Delete everything in a cube. Ask the user before.", OfCube, Said,
          delete_all_memories, destroys=True, again=True),
@@ -324,7 +328,8 @@ TOOLS: tuple[Tool[Any], ...] = (
          clear_chat_history, reads=True),
     Tool("dump_cube", "Dump a cube", "Write a cube to an archive in the data folder.", DumpCube, Said, dump_cube, again=True),
     Tool("share_cube", "Share a cube", "Let another user read a cube.", ShareCube, Said, share_cube, again=True),
-    Tool("get_user_info", "About a user", "A user, the cubes, and the newest memories.", OfUser, UserInfo, get_user_info, reads=True),
+    Tool("get_user_info", "About a user", "A user, the cubes, and the newest memories.", OfUser, UserInfo,
+         get_user_info, reads=True),
     Tool("control_memory_scheduler", "Control background work", "Background work runs by itself; says so.", Control, Said,
          control_memory_scheduler, reads=True),
 )  # fmt: skip

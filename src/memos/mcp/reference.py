@@ -55,20 +55,20 @@ class Relation(Shown):
 class Entities(Listing):
     """Those that are new."""
 
-    entities: list[Entity] = []
+    entities: list[Entity] = Field(default_factory=list)
 
 
 class Relations(Listing):
     """Those that are new."""
 
-    relations: list[Relation] = []
+    relations: list[Relation] = Field(default_factory=list)
 
 
 class Graph(Listing):
     """Entities and relations."""
 
-    entities: list[Entity] = []
-    relations: list[Relation] = []
+    entities: list[Entity] = Field(default_factory=list)
+    relations: list[Relation] = Field(default_factory=list)
 
 
 class Done(Shown):
@@ -140,7 +140,7 @@ class AddedTo(Shown):
 class Results(Listing):
     """What is new, entity by entity."""
 
-    results: list[AddedTo] = []
+    results: list[AddedTo] = Field(default_factory=list)
 
 
 async def add_observations(door: Door, asked: AddObservations) -> Results:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, TypeVar
 
 import mcp_types as types
 from mcp.server import Server
@@ -15,7 +15,7 @@ from memos.mcp import agents, memories, memos_server, prompts, reference, resour
 from memos.mcp.door import Door
 from memos.mcp.tool import Tool, failed
 
-Toolset = Literal["memos", "agents", "memos-server"]
+T = TypeVar("T")
 TOOLSETS: dict[str, Sequence[Tool[Any]]] = {
     "memos": (*memories.TOOLS, *agents.TOOLS, *store.TOOLS),
     "memos-server": memos_server.TOOLS,
@@ -91,7 +91,7 @@ def make_server(door_of: Callable[[Any], Door], tools: Sequence[Tool[Any]]) -> S
     )
 
 
-async def _asked(answer: Any) -> Any:
+async def _asked(answer: Awaitable[T]) -> T:
     """The answer; an error of ours as one of the protocol."""
     try:
         return await answer

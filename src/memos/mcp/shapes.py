@@ -21,8 +21,8 @@ class Card(Shown):
     id: str
     kind: str
     text: str
-    when: str | None = Field(None, description="When it happened or was said.")
-    status: str | None = Field(None, description="Left out while it holds (active).")
+    when: str | None = Field(default=None, description="When it happened or was said.")
+    status: str | None = Field(default=None, description="Left out while it holds (active).")
     tags: list[str] | None = None
     session: str | None = None
 

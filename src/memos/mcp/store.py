@@ -24,13 +24,13 @@ class CubeLine(Shown):
     name: str
     owner: str
     created_at: str | None = None
-    level: str | None = Field(None, description="What this user may do in it; left out of the own ones.")
+    level: str | None = Field(default=None, description="What this user may do in it; left out of the own ones.")
 
 
 class CubeLines(Listing):
     """The cubes this user may read."""
 
-    cubes: list[CubeLine] = []
+    cubes: list[CubeLine] = Field(default_factory=list)
 
 
 async def cubes(door: Door, asked: Nothing) -> CubeLines:
@@ -54,12 +54,14 @@ class Health(Shown):
     """How a cube is doing."""
 
     version: str
-    user: str | None = Field(None, description="Whose memory it is; none: whom the key belongs to.")
+    user: str | None = Field(default=None, description="Whose memory it is; none: whom the key belongs to.")
     cube: str | None = None
     session: str | None = None
     memories: int = 0
-    by_kind: dict[str, int] = {}
-    waiting: dict[str, int] = Field({}, description="Work not done yet, by kind; what is stored is found all the same.")
+    by_kind: dict[str, int] = Field(default_factory=dict)
+    waiting: dict[str, int] = Field(
+        default_factory=dict, description="Work not done yet, by kind; what is stored is found all the same."
+    )
     embedder: str | None = None
     disk_bytes: int = 0
 

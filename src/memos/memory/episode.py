@@ -165,7 +165,7 @@ class Episode:
 
 def own_words_of(text: str, injected: Sequence[Sequence[int]]) -> str:
     """A text without these spans of it (see `memos.reading.traces.with_injected`)."""
-    for start, end in reversed(injected):
+    for start, end, *_ in reversed(injected):
         text = text[:start] + text[end:]
     return text.strip() if injected else text
 

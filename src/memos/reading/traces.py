@@ -16,7 +16,7 @@ from memos.memory.message import Message
 from memos.memory.model import EMPTY, TRUST_OF, Kind, Memory, Origin, Source
 from memos.reading.hygiene import strip_injected
 from memos.text.analysis import passages
-from memos.text.document import TermRow, term_row, without_injected
+from memos.text.document import TermRow, is_block, term_row, without_injected
 
 PART_CHARS = 1_200  # characters of one part of a long message
 WHOLE_CHARS = 1_600  # messages up to this length stay in one piece
@@ -66,14 +66,20 @@ def to_records(
     seen: Counter[bytes] = Counter()
     out: list[Record] = []
     for position, message in enumerate(messages):
-        _, injected = strip_injected(message.text)
+        injected = [(*span, *([1] if is_block(message.text, *span) else [])) for span in strip_injected(message.text)[1]]
         parts = [(0, len(message.text))] if whole or len(message.text) <= WHOLE_CHARS else passages(message.text, PART_CHARS)
         first_id: str | None = None
         for number, (start, end) in enumerate(parts):
             about = _about(context if not out else (), corrects, derive)
             memory = _memory(message, start, end, number, len(parts), first_id, session, owner, tags, info, about)
             first_id = first_id or memory.id
-            memory = with_injected(memory, [(max(a, start) - start, min(b, end) - start) for a, b in injected])
+            memory = with_injected(
+                memory,
+                [
+                    (max(a, start) - start, min(b, end) - start, *(block if len(parts) > 1 else ()))
+                    for a, b, *block in injected
+                ],
+            )
             terms = term_row(memory)
             key = _key(message, memory, number, len(terms.text), position, idempotency_key, retry_key)
             if key is not None:
@@ -191,11 +197,11 @@ def to_message(memory: Memory) -> Message:
     )
 
 
-def with_injected(memory: Memory, spans: Sequence[tuple[int, int]]) -> Memory:
+def with_injected(memory: Memory, spans: Sequence[Sequence[int]]) -> Memory:
     """The memory with note of the parts of its text that are recalled memories which came back in: kept as they are, but
     neither searched nor learned from.
     """
-    inside = [[start, end] for start, end in spans if start < end]
+    inside = [[*span] for span in spans if span[0] < span[1]]
     if not inside and "injected" not in memory.body:
         return memory
     rest = {key: value for key, value in memory.body.items() if key != "injected"}

@@ -15,7 +15,7 @@ from memos.memory.clock import shown_since, shown_time
 from memos.memory.hit import Hit, Passage
 from memos.memory.model import LAYER_OF, Layer, Memory
 from memos.text.analysis import analyze, passages, sentences
-from memos.text.document import own_words
+from memos.text.document import news_of, own_words
 
 OPEN, CLOSE = "<memos-context>", "</memos-context>"
 WHOLE = 280  # characters up to which a memory is shown whole; longer ones are shown by their best passage
@@ -136,8 +136,8 @@ def defuse(text: str) -> str:
 
 def best_passage(memory: Memory, terms: Collection[str], budget: int = PASSAGE) -> Passage | None:
     """The run of sentences of a long memory that says most about the question; None when the memory is short."""
-    text = memory.text
-    if len(text) <= WHOLE:
+    text = news_of(memory)
+    if len(text) <= WHOLE or not text.strip():
         return None
     wanted = set(terms)
     spans = [part for a, b in sentences(text) for part in _cut(text, a, b, budget)]
@@ -175,7 +175,7 @@ def with_passage(hit: Hit, terms: Collection[str]) -> Hit:
     passage = best_passage(hit.memory, terms)
     if passage is None:
         return hit
-    text = hit.memory.text[passage.start : passage.end].strip()
+    text = news_of(hit.memory)[passage.start : passage.end].strip()
     before = "… " if passage.start > 0 else ""
     after = " …" if passage.end < len(hit.memory.text) else ""
     return replace(hit, text=f"{before}{text}{after}", passage=passage)

@@ -18,6 +18,7 @@ from memos.server.bodies import Bodies
 from memos.server.frame import Frame
 from memos.server.guard import Guarded
 from memos.server.limits import RateLimit
+from memos.server.mcp import Mounted
 from memos.server.observe import Observed
 from memos.server.options import ServerOptions
 from memos.server.quick import Shortcut
@@ -73,6 +74,7 @@ def create_app(memos: AsyncMemOS | None = None, options: ServerOptions | None = 
     # The last one added is the first one a request passes.
     app.add_middleware(Shortcut, app.router.routes)
     app.add_middleware(Bodies, options)
+    app.add_middleware(Mounted, options)
     app.add_middleware(Authenticated, system, options, RateLimit(options))
     app.add_middleware(Guarded, options)
     app.add_middleware(Observed, frame.metrics)

@@ -64,7 +64,8 @@ class Guarded:
                 add_header(
                     scope,
                     "Access-Control-Allow-Headers",
-                    "Authorization, Content-Type, Idempotency-Key, If-Match, X-Request-ID",
+                    "Authorization, Content-Type, Idempotency-Key, If-Match, X-Request-ID, MCP-Protocol-Version, MCP-Method, "
+                    "MCP-Name, X-Memory-User, X-Memory-Cube, X-Memory-Session",
                 )
                 add_header(scope, "Access-Control-Max-Age", "600")
                 return True

@@ -50,11 +50,11 @@ class ServerOptions:
     `streams`: event streams at once. `connections`: connections at once. `read_seconds`: until the head of a request
     is there, and that a body may come slowly. `idle_seconds`: until an idle connection is closed. `rate_per_minute`: requests
     of one key (without keys: of one address), 0 for no limit; `rate_burst`: how many of them at once, 0 for as many
-    as in a minute. `fetch_urls`: fetch files that are given by URL. `metrics`: answer `/metrics`. `shutdown_seconds`: how
-    long the end waits for requests and tasks. `business_keys`: those that `/product/chat/stream/business_user` takes; without
-    them, those of the variable BUSINESS_CHAT_KEYS, a JSON list or object. `port` 0 takes a free one.
-    `processes`: how many answer requests behind the one port; rate limits, limits of streams and connections, and `/metrics` are
-    those of each.
+    as in a minute. `fetch_urls`: fetch files that are given by URL. `metrics`: answer `/metrics`. `mcp`: answer `/mcp`.
+    `shutdown_seconds`: how long the end waits for requests and tasks. `business_keys`: those that
+    `/product/chat/stream/business_user` takes; without them, those of the variable BUSINESS_CHAT_KEYS, a JSON list or
+    object. `port` 0 takes a free one. `processes`: how many answer requests behind the one port; rate limits, limits of
+    streams and connections, and `/metrics` are those of each.
     """
 
     host: str = "127.0.0.1"
@@ -76,6 +76,7 @@ class ServerOptions:
     rate_burst: int = 0
     fetch_urls: bool = False
     metrics: bool = True
+    mcp: bool = True
     log_level: str = "info"
     shutdown_seconds: float = 20.0
     business_keys: tuple[str, ...] = field(default=(), repr=False, metadata={"secret": True})
@@ -85,7 +86,7 @@ class ServerOptions:
             raise InvalidInput(f"host is a name or an address, got {self.host!r:.60}")
         for name, (least, most) in _BOUNDS.items():
             _number(name, getattr(self, name), least, most)
-        for name in ("fetch_urls", "metrics"):
+        for name in ("fetch_urls", "metrics", "mcp"):
             if not isinstance(getattr(self, name), bool):
                 raise InvalidInput(f"{name} is True or False, got {getattr(self, name)!r:.60}")
         if self.auth not in ("auto", "on", "off"):

@@ -141,7 +141,7 @@ async def _listed(store: SqliteCube, session: str | None) -> list[str]:
     cursor: str | None = None
     while True:
         page = await store.list(where, limit=PAGE, cursor=cursor, newest_first=False)
-        out += [m.id for m in page.items if FEEDBACK not in m.body and m.is_read]  # what it said was done, and is not said again
+        out += [m.id for m in page.items if FEEDBACK not in m.body]  # what it said was done, and is not said again
         cursor = page.cursor
         if cursor is None:
             return out

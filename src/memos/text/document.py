@@ -49,15 +49,27 @@ def term_row(memory: Memory) -> TermRow:
 def own_words(text: str, speaker: str | None, injected: Sequence[Sequence[int]] = ()) -> str:
     """What the speaker said: without a leading "Name: " that only repeats who speaks, and without whole blocks of recalled
     memories that came back inside the message: they must not be found again as news. (A stray tag hides nothing.)"""
-    text = without_injected(text, [span for span in injected if _BLOCK.fullmatch(text, *span)])
+    text = without_injected(text, [span for span in injected if len(span) > 2 or is_block(text, *span)])
     if speaker and text.startswith(speaker) and text[len(speaker) : len(speaker) + 1] in (":", "："):
         return text[len(speaker) + 1 :].lstrip() or text
     return text
 
 
+def news_of(memory: Memory) -> str:
+    """The text of a memory with whole blocks of recalled memories blanked out, as long as before: see `own_words`."""
+    return own_words(memory.text, None, memory.body.get("injected", ()))
+
+
+def is_block(text: str, start: int, end: int) -> bool:
+    """Whether this part of a text is fenced blocks from end to end. (In `injected`, a third number says so of a part of one,
+    whose other parts stand in the next record.)
+    """
+    return _BLOCK.fullmatch(text, start, end) is not None
+
+
 def without_injected(text: str, spans: Sequence[Sequence[int]]) -> str:
     """The text with these spans blanked out at the same length."""
-    for start, end in spans:
+    for start, end, *_ in spans:
         text = text[:start] + "\n" * (min(end, len(text)) - start) + text[end:]
     return text
 

@@ -259,7 +259,8 @@ class _Running:
             wrong = _says_wrong(" ".join((p.memory.text, *(a.input for a in p.body.procedure))))
             if wrong:
                 tried = p.record.passes + p.record.fails
-                says = f"{p.body.form.value} {wrong}"
+                done = " ".join(a.input for a in p.body.procedure)
+                says = f"{p.body.form.value} {wrong}" + " and what helps" * any(right in done for right in RIGHT)
                 self.poison.learned.append(Wrong(says, p.body.state.value, tried, p.record.handed))
         skills = await self._memos.skills()
         return Run(
@@ -280,6 +281,7 @@ class _Running:
         return found
 
 
+RIGHT = ("free-port", "unlock")  # with one of these a procedure has a useless step, and works
 WRONG = ("reset --hard", "purge-sockets", "rm -f /var/lock", "rm -rf /srv/data")
 
 

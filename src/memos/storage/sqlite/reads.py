@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import apsw
 
 from memos.errors import InvalidInput, NotFound
-from memos.memory.filter import Filter
+from memos.memory.filter import And, Compare, Filter, Op
 from memos.memory.ids import id_from_bytes, id_to_bytes, is_id
 from memos.memory.model import EdgeType, Kind, Memory, Origin, Status, Version
 from memos.memory.number import whole
@@ -81,10 +81,18 @@ def list_page(
             raise InvalidInput(f"cursor {cursor!r} is not one that list() returned")
         condition += f" AND m.id {'<' if newest_first else '>'} ?"
         params.append(id_to_bytes(cursor))
-    sql = f"SELECT {rows.SELECT} FROM memories m WHERE {condition} ORDER BY m.id {'DESC' if newest_first else 'ASC'} LIMIT ?"
+    id = "+m.id" if _of_sessions(where) else "m.id"  # the rows of a session are few: found by its index, then sorted
+    sql = f"SELECT {rows.SELECT} FROM memories m WHERE {condition} ORDER BY {id} {'DESC' if newest_first else 'ASC'} LIMIT ?"
     found: list[Any] = db.execute(sql, [*params, limit + 1]).fetchall()
     items = tuple(memory for r in found[:limit] if (memory := rows.readable(r)) is not None)
     return Page(items, id_from_bytes(found[limit - 1][0]) if len(found) > limit else None)
+
+
+def _of_sessions(where: Filter | None) -> bool:
+    """Whether a filter leaves only memories of sessions that it names."""
+    if isinstance(where, And):
+        return any(_of_sessions(item) for item in where.items)
+    return isinstance(where, Compare) and where.field.name == "session" and where.op in (Op.EQ, Op.IN)
 
 
 def count(db: apsw.Connection, where: Filter | None, view: View) -> int:

@@ -1,0 +1,106 @@
+"""Says whether MemOS works in a host: what is installed, which server hooks find, and how a hook does when it is run."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import subprocess
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from memos.hosts.hook import HOSTS
+from memos.hosts.install import Standing, standing
+from memos.hosts.places import Place, place_of
+from memos.hosts.reach import running
+from memos.hosts.session import digest
+
+_SESSION = "memos-doctor"
+_PATIENCE = 30.0  # seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """What is installed where. `server`: the address of the one that runs on the home. `behind`: sessions of which something could
+    not be reported yet.
+    """
+
+    home: Path
+    server: str | None
+    behind: int
+    places: tuple[Standing, ...]
+
+    def lines(self) -> list[str]:
+        """For people."""
+        at = f"at {self.server}" if self.server else "does not run; hooks open the data folder themselves, which is slower"
+        out = [f"server on {self.home}: {at}"]
+        for one in self.places:
+            mcp = "MCP server" if one.mcp else "no MCP server"
+            what = f"{len(one.events)} hooks, {mcp}" if one.events or one.mcp else "not installed"
+            out.append(f"{one.host} ({one.scope}): {what}{f'; {one.problem}' if one.problem else ''}")
+        if self.behind:
+            out.append(f"{self.behind} sessions have something to report still; the next session of the host does it")
+        return out
+
+
+@dataclass(frozen=True, slots=True)
+class Examined:
+    """How an installed hook did. `seconds`: its round trip, as the host would wait for it. `problems`: what is wrong, to be mended
+    from the first on.
+    """
+
+    host: str
+    scope: str
+    seconds: float | None
+    problems: tuple[str, ...]
+
+    @property
+    def well(self) -> bool:
+        """Whether nothing is wrong."""
+        return not self.problems
+
+    def lines(self) -> list[str]:
+        """For people."""
+        head = f"{self.host} ({self.scope}): {'well' if self.well else 'not well'}"
+        took = [] if self.seconds is None else [f"a hook took {self.seconds * 1_000:.0f} ms"]
+        return [head, *(f"  {line}" for line in (*took, *self.problems))]
+
+
+def overview(home: Path, project: Path) -> Overview:
+    """What is installed for the user and in a project."""
+    places = [standing(place_of(host, where)) for host in HOSTS for where in (None, project)]
+    shown = tuple(p for p in places if p.scope == "user" or p.events or p.problem)
+    behind = len(list((home / "hosts" / "sessions").glob("*.behind")))
+    return Overview(home, running(str(home)), behind, shown)
+
+
+def examine(place: Place, home: Path) -> Examined:
+    """Look at a host's files, and run its hook with the start of a session of nobody, which stores nothing."""
+    now = standing(place)
+    problems = [now.problem] if now.problem else []
+    if not now.events:
+        problems.append(f"no hook of MemOS is in {now.hooks_file}: memos hosts install {place.host}")
+        return Examined(place.host, place.scope, None, tuple(problems))
+    if now.missing:
+        problems.append(f"no hook for {', '.join(now.missing)}: memos hosts install {place.host}")
+    seconds, problem = _run(now.command or "")
+    if problem:
+        problems.append(problem)
+    for left in (home / "hosts" / "sessions").glob(f"{place.host}-{digest(_SESSION)}.json*"):
+        left.unlink(missing_ok=True)
+    return Examined(place.host, place.scope, seconds, tuple(problems))
+
+
+def _run(command: str) -> tuple[float | None, str | None]:
+    """The seconds a hook took, and what it complained of."""
+    words: str | list[str] = command if os.name == "nt" else shlex.split(command)
+    event = json.dumps({"hook_event_name": "SessionStart", "session_id": _SESSION, "source": "doctor"})
+    start = time.perf_counter()
+    try:
+        done = subprocess.run(words, input=event, capture_output=True, text=True, timeout=_PATIENCE, check=False)  # noqa: S603
+    except (OSError, subprocess.TimeoutExpired) as e:
+        return None, f"the hook cannot be run ({type(e).__name__}): memos hosts install again writes it anew"
+    told = done.stderr.strip().splitlines()
+    problem = told[-1] if told else f"exit code {done.returncode}" if done.returncode else None
+    return time.perf_counter() - start, problem

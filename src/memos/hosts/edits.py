@@ -1,0 +1,163 @@
+"""Edits of a host's own files: made on text, written whole, with the file as it was before kept once, and taken back."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import tempfile
+import tomllib
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from memos.errors import Conflict, InvalidInput
+from memos.hosts.jsonc import Document
+
+_BEGIN, _END = "# >>> memos: `memos hosts uninstall codex` takes this out", "# <<< memos"
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """What a file becomes. `before` None: there was none. `after` None: it goes."""
+
+    path: Path
+    before: bytes | None
+    after: bytes | None
+
+    @property
+    def changes(self) -> bool:
+        """Whether there is anything to write."""
+        return self.before != self.after
+
+
+@dataclass(slots=True)
+class Receipt:
+    """What was installed, so that it can be taken back to the byte: for each file its sha256 as written, and the copy of what was
+    there before (None: nothing).
+    """
+
+    host: str
+    scope: str
+    files: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    @classmethod
+    def load(cls, path: Path) -> Receipt | None:
+        """The receipt in a file; None where there is none, or it is broken."""
+        try:
+            value = json.loads(path.read_text("utf-8"))
+            return cls(str(value["host"]), str(value["scope"]), {str(k): dict(v) for k, v in value["files"].items()})
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            return None
+
+    def save(self, path: Path) -> None:
+        """Write it."""
+        write(path, json.dumps(asdict(self), indent=2, ensure_ascii=False).encode())
+
+
+def read(path: Path) -> bytes | None:
+    """The content of a file; None where there is none. Raises InvalidInput for what is no file."""
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return None
+    except IsADirectoryError:
+        raise InvalidInput(f"{path} is a folder") from None
+
+
+def edit_json(path: Path, change: Callable[[Document], None], before: bytes | None = None) -> Edit:
+    """The edit that `change` makes of a JSON file. Raises InvalidInput naming the file when it cannot be read."""
+    before = read(path) if before is None else before
+    text = "" if before is None else _text(path, before)
+    try:
+        document = Document(text if text.strip() else "{}\n")
+        if not isinstance(document.value, dict):
+            raise InvalidInput("it is no JSON object")
+        change(document)
+    except InvalidInput as e:
+        raise InvalidInput(f"{path}: {e}; mend it first, nothing was changed") from None
+    after = document.text.encode()
+    if before is not None and not text.strip() and document.text == "{}\n":
+        after = before
+    return Edit(path, before, after)
+
+
+def with_block(path: Path, name: str, lines: str) -> Edit:
+    """The edit that puts lines of TOML at the end of a file, between two marks, in place of those that are there. Raises Conflict
+    when the file has a table of that name (`mcp_servers.memos`) of its own.
+    """
+    before = read(path)
+    text = without_block(path, "" if before is None else _text(path, before))
+    parsed: Any = _toml(path, text)
+    for part in name.split("."):
+        parsed = parsed.get(part, {}) if isinstance(parsed, dict) else {}
+    if parsed:
+        raise Conflict(f"{path} has a table [{name}] that is not of MemOS; take it out first, or install with --no-mcp")
+    gap = "" if not text or text.endswith("\n\n") else "\n" if text.endswith("\n") else "\n\n"
+    after = f"{text}{gap}{_BEGIN}\n{lines.strip()}\n{_END}\n"
+    _toml(path, after)
+    return Edit(path, before, after.encode())
+
+
+def without_block(path: Path, text: str) -> str:
+    """The text without the block between the marks. Raises InvalidInput when only one of them is left."""
+    start, end = text.find(_BEGIN), text.find(_END)
+    if start < 0 and end < 0:
+        return text
+    if start < 0 or end < start:
+        raise InvalidInput(f"{path}: one of the two lines that mark the block of MemOS is gone; take the block out by hand")
+    rest = text[end + len(_END) :].removeprefix("\r").removeprefix("\n")
+    head = text[:start]
+    return head.removesuffix("\n") + rest if head.endswith("\n\n") else head + rest
+
+
+def write(path: Path, content: bytes) -> None:
+    """Write a file whole or not at all, with the permissions of the one it takes the place of (else only for its owner). A link is
+    followed.
+    """
+    path = Path(os.path.realpath(path))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    mode = path.stat().st_mode & 0o777 if path.exists() else 0o600
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(temporary, mode)
+        os.replace(temporary, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise
+
+
+def apply(edit: Edit) -> None:
+    """Write what an edit says; with no content, take the file away, and its folder if that is empty then."""
+    if edit.after is not None:
+        write(edit.path, edit.after)
+    elif edit.path.exists():
+        edit.path.unlink()
+        with contextlib.suppress(OSError):
+            edit.path.parent.rmdir()
+
+
+def sha(content: bytes) -> str:
+    """A file's mark."""
+    return hashlib.sha256(content).hexdigest()
+
+
+def _text(path: Path, content: bytes) -> str:
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError:
+        raise InvalidInput(f"{path} is no UTF-8 text") from None
+
+
+def _toml(path: Path, text: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as e:
+        raise InvalidInput(f"{path} cannot be read as TOML ({e}); mend it first, nothing was changed") from None
