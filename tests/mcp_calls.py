@@ -52,7 +52,6 @@ async def connected(
 ) -> AsyncIterator[Calls]:
     """A client connected to the tools over a memory system, in this process. `wire`: legacy has the handshake of older hosts."""
     from mcp import Client
-
     from memos.mcp.door import Door
     from memos.mcp.server import make_server, tools_of
 

@@ -76,7 +76,7 @@ def test_claude_code_gets_its_hooks_and_server_beside_what_is_there(claude: Plac
     done = install(claude, Reach(), home)
     assert set(done.files) == {claude.hooks, claude.mcp}
     text = claude.hooks.read_text()
-    assert text.startswith(SETTINGS[: SETTINGS.index("  }\n}")].rstrip().removesuffix("]").rstrip())
+    assert text.startswith(SETTINGS[: SETTINGS.index(" // loud")] + ", // loud\n")
     settings, before = Document(text).value, Document(SETTINGS).value
     assert settings["hooks"]["Stop"][0] == before["hooks"]["Stop"][0]
     assert {k: v for k, v in settings.items() if k != "hooks"} == {k: v for k, v in before.items() if k != "hooks"}

@@ -4,6 +4,7 @@ extra `mcp`.
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sys
 from collections.abc import AsyncIterator, Callable
@@ -30,9 +31,19 @@ async def memos(tmp_path: Path) -> AsyncIterator[AsyncMemOS]:
 
 @pytest.fixture
 async def calls(memos: AsyncMemOS) -> AsyncIterator[Calls]:
-    """The usual tools over a memory system of its own, for user ada."""
-    async with connected(memos, user="ada") as made:
-        yield made
+    """The usual tools over a memory system of its own, for user ada. One task opens and closes the connection."""
+    ready: asyncio.Future[Calls] = asyncio.get_running_loop().create_future()
+    over = asyncio.Event()
+
+    async def hold() -> None:
+        async with connected(memos, user="ada") as made:
+            ready.set_result(made)
+            await over.wait()
+
+    holding = asyncio.create_task(hold())
+    yield await ready
+    over.set()
+    await holding
 
 
 @pytest.fixture
@@ -44,7 +55,11 @@ def stdio(tmp_path: Path) -> Callable[..., Any]:
         return StdioServerParameters(
             command=sys.executable,
             args=["-m", "memos.cli", "--home", str(home or tmp_path / "home"), "--embedder", "none", "mcp", *args],
-            env={"PYTHONPATH": os.pathsep.join((str(SRC), os.environ.get("PYTHONPATH", ""))), "OMP_NUM_THREADS": "1", **env},
+            env={
+                "PYTHONPATH": os.pathsep.join((str(SRC), os.environ.get("PYTHONPATH", ""))),
+                "OMP_NUM_THREADS": "1",
+                **env,
+            },
         )
 
     return parameters

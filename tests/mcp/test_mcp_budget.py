@@ -50,9 +50,10 @@ async def test_no_tool_answers_with_more_than_its_budget(memos: AsyncMemOS, budg
 
 
 async def test_the_pieces_of_a_long_memory_make_the_whole(memos: AsyncMemOS) -> None:
-    text = ("a line with \"quotes\", 中文 and \u0001 control\n" * 900).strip()
+    text = "\n".join(f'line {n} with "quotes", 中文 and \u0001 control' for n in range(900))
     async with connected(memos, user="ada", budget=4_000) as calls:
-        id = (await calls("memos_add", content=text))["records"][0]["id"]
+        id = (await calls("memos_add", content="soon to be long"))["records"][0]["id"]
+        assert len(str(await calls("memos_update", id=id, text=text))) <= 4_000
         whole, offset, rounds = "", 0, 0
         while True:
             got = await calls("memos_get", id=id, offset=offset)

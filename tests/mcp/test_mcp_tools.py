@@ -170,7 +170,12 @@ async def test_prompts_carry_what_is_remembered(calls: Calls) -> None:
     assert "Bergen" in text and text.endswith("Where does Nora live?")
     asked = await calls.client.get_prompt("how_it_went", {"verdict": "good, but too slow"})
     assert "good, but too slow" in asked.messages[0].content.text and "memos_outcome" in asked.messages[0].content.text
-    for name, arguments in (("recall", {}), ("recall", {"task": " "}), ("recall", {"task": "x", "more": "y"}), ("no", {})):
+    for name, arguments in (
+        ("recall", {}),
+        ("recall", {"task": " "}),
+        ("recall", {"task": "x", "more": "y"}),
+        ("no", {}),
+    ):
         with pytest.raises(Exception, match=r"invalid_input|not_found"):
             await calls.client.get_prompt(name, arguments)
 

@@ -57,9 +57,13 @@ def place(namespace: tuple[str, ...]) -> str:
     return f"{NAME}:{path}"
 
 
-def under(namespace: tuple[str, ...]) -> list[str]:
-    """The prefixes of a namespace, itself among them."""
-    return [".".join(namespace[:depth]) for depth in range(1, len(namespace) + 1)]
+def places(prefix: tuple[str, ...]) -> dict[str, Any]:
+    """A filter for the sessions of the namespaces that begin so, and of all those with long names."""
+    if not prefix:
+        return {"session": {"gte": f"{NAME}:", "lt": f"{NAME};"}}  # ";" comes right after ":"
+    here = place(prefix)
+    hashed: dict[str, Any] = {"session": {"gte": f"{NAME}:#", "lt": f"{NAME}:$"}}
+    return {"or": [{"session": here}, {"session": {"gte": f"{here}.", "lt": f"{here}/"}}, hashed]}
 
 
 def expiry(ttl: float | None) -> float | None:

@@ -17,11 +17,11 @@ from typing import Any
 from uuid import uuid4
 
 from memos.compat.door import Door, plain
-from memos.compat.items import NAME, Entry, expiry, place, read, searchable, under
+from memos.compat.items import NAME, Entry, expiry, place, read, searchable
 from memos.compat.matching import begins_with, fits, namespace_fits, pushed_down
-from memos.errors import InvalidInput, Unavailable
+from memos.errors import InvalidInput, NotFound, Unavailable
 from memos.memory.hit import SearchStatus
-from memos.memory.model import Memory
+from memos.memory.model import Status
 
 try:
     from langgraph.store.base import (
@@ -41,6 +41,7 @@ except ImportError as e:
     raise ImportError("memos.compat.langgraph needs LangGraph: pip install 'memos[langgraph]'") from e
 
 _MOST_HITS = 10_000
+_MOST_IDS = 10_000  # of items that were got, remembered
 _SETTLING = 2.0  # seconds at most that a search waits for the vectors of what was put before it
 
 
@@ -70,6 +71,7 @@ class MemosStore(BaseStore):
         self._derive, self._hard = derive, hard
         self.ttl_config = ttl
         self._omit = ttl is None or ttl.get("omit_expired", True)
+        self._ids: dict[tuple[tuple[str, ...], str], str] = {}
         self._unsettled = False  # something was put since the last search
         self._sweeper: tuple[Thread, Event] | None = None
 
@@ -146,9 +148,15 @@ class MemosStore(BaseStore):
         return results
 
     async def _get(self, op: GetOp) -> Item | None:
-        found = (await self._present(op.namespace, [op.key])).get(op.key)
-        if not found or not self._shown(entry := found[0], time.time()):
+        entry = await self._known(op.namespace, op.key)
+        if entry is None:
+            found = (await self._present(op.namespace, [op.key])).get(op.key)
+            entry = found[0] if found else None
+        if entry is None or not self._shown(entry, time.time()):
             return None
+        self._ids[(op.namespace, op.key)] = entry.id
+        if len(self._ids) > _MOST_IDS:
+            self._ids.pop(next(iter(self._ids)), None)
         if op.refresh_ttl:
             await self._refresh([entry])
         return _item(entry)
@@ -240,7 +248,6 @@ class MemosStore(BaseStore):
         text = searchable(op.value, None if paths is not False and paths and "$" in paths else paths)
         entry = {
             "namespace": list(op.namespace),
-            "under": under(op.namespace),
             "key": op.key,
             "value": dict(op.value),
             "indexed": text is not None,
@@ -252,6 +259,21 @@ class MemosStore(BaseStore):
         return text or f"{'.'.join(op.namespace)} {op.key}", {NAME: entry}
 
     # --- what they stand on -------------------------------------------------------------------------------------------
+
+    async def _known(self, namespace: tuple[str, ...], key: str) -> Entry | None:
+        """An item that was got before, by its id."""
+        id = self._ids.get((namespace, key))
+        if id is None:
+            return None
+        try:
+            memory = await self._door.ask("get", id)
+        except NotFound:
+            memory = None
+        entry = read(memory) if memory is not None and memory.status is Status.ACTIVE else None
+        if entry is None or (entry.namespace, entry.key) != (namespace, key):
+            self._ids.pop((namespace, key), None)
+            return None
+        return entry
 
     async def _present(self, namespace: tuple[str, ...], keys: Sequence[str]) -> dict[str, list[Entry]]:
         """The items there are under some keys of a namespace; of several under one key, the latest first."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from memos.compat.items import NAME
+from memos.compat.items import NAME, places
 
 _PUSHED = 20  # conditions of a filter that are asked of the cube; all are decided here
 
@@ -26,8 +26,7 @@ class Condition(Protocol):
 
 def pushed_down(prefix: tuple[str, ...], filter: Mapping[str, Any] | None) -> list[dict[str, Any]]:
     """Conditions on memories that are true of every item that is asked for, and of few others."""
-    out: list[dict[str, Any]] = [{"tags": NAME}]
-    out.append({f"info.{NAME}.under": ".".join(prefix)} if prefix else {f"info.{NAME}.key": {"exists": True}})
+    out = [places(prefix)]
     for name, wanted in (filter or {}).items():
         if isinstance(wanted, Mapping) and set(wanted) == {"$eq"}:
             wanted = wanted["$eq"]

@@ -15,7 +15,7 @@ from memos.evolution import credit, policies, repair, skills, trials, world
 from memos.evolution.case import Case
 from memos.evolution.reward import reward
 from memos.memory.episode import Episode
-from memos.storage.sqlite import lived
+from memos.storage.sqlite import lived, memo
 
 if TYPE_CHECKING:
     import apsw
@@ -62,21 +62,21 @@ class CaseBuilder:
 
 def learn_episode(tx: Any, id: str) -> Learned | None:
     """Learn from a closed episode, whole: see this module. None when it does not exist (any more) or is going on."""
-    case = CaseBuilder(tx.db).case(id)
-    if case is None:
-        return None
     before = lived.episode(tx.db, id)
+    if before is None or before.is_open:
+        return None
+    case = CaseBuilder(tx.db).of(before)
     lived.set_values(tx, {n: (c.alpha, c.value) for n, c in case.credits.items()}, id)
     worth = case.reward
     lived.set_reward(tx, id, worth.value, worth.confidence, tx.now)  # what is settled below counts this episode too
-    with lived.reading_once(tx):
+    with memo.reading(tx.db, tx.memo):
         touched = policies.learn(tx, case)
         tried = trials.resolve(tx, case)
         repair.settle(tx, case)
         policies.settle(tx, touched | tried)
         world.restate(tx, case, touched | tried)
         skills.settle(tx, touched | tried)
-    news = before is None or before.learned_at is None or before.reward != worth.value
+    news = before.learned_at is None or before.reward != worth.value
     if news:
         numbers = {"reward": worth.value, "confidence": round(worth.confidence, 4), "steps": len(case.steps)}
         lived.tell(tx, "episode.valued", episode=id, numbers=numbers)

@@ -220,7 +220,9 @@ def _resolution(
             return (), None
         return _without_repeats(done), after[again]
     kind = head(failed)
-    near = next((i + 1 for n, i in enumerate(_did_at(after)) if n == MOST_ACTIONS), len(after))  # as far as one may follow
+    near = next(
+        (i + 1 for n, i in enumerate(_did_at(after)) if n == MOST_ACTIONS), len(after)
+    )  # as far as one may follow
     other = next((i for i, s in enumerate(after[:near]) if ended(s) and head(s) == kind and _share(s, failed)), None)
     if other is not None and not is_checking(failed):
         done = tuple(s for s in after[: other + 1] if _did(s))

@@ -15,14 +15,13 @@ from memos.memory.episode import Step
 from memos.memory.ids import id_from_bytes, id_to_bytes
 from memos.memory.learned import Form, PolicyBody, State
 from memos.memory.model import Kind, Memory, Status
-from memos.storage.ports import ANY_STATUS, View
 from memos.storage.sqlite import lived, reads
 
 INSIDE = 0.5  # the share of a fix's episodes that must be those of a path for the fix to be part of it
 CASES = 24  # lessons of each policy, those of the newest episodes
 GOAL = 1_000  # characters of what was asked for
 RECENT = 200  # episodes of a policy that are looked at for what else they teach, the newest
-_ANY = View(statuses=ANY_STATUS)
+_OF_A_CASE = ("goal", "failed", "done", "resolved")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +72,7 @@ class Family:
 
 def learned(db: apsw.Connection, ids: Iterable[str]) -> list[Learned]:
     """These policies, in the order of their ids; ids that are of no policy are left out."""
-    found = reads.get(db, sorted(set(ids)), _ANY)
+    found = reads.current(db, sorted(set(ids)))
     return [Learned(m, PolicyBody.of(m)) for m in found if m.kind is Kind.POLICY]
 
 
@@ -119,7 +118,7 @@ def cases(db: apsw.Connection, policy: str) -> list[Case]:
         known = best.get(lesson.episode)
         if known is None or lesson.value > known.value:
             best[lesson.episode] = lesson
-    steps = lived.steps_by_number(db, {n for it in best.values() for numbers in it.steps.values() for n in numbers})
+    steps = lived.steps_by_number(db, {n for it in best.values() for of in _OF_A_CASE for n in it.steps.get(of, ())})
     out = []
     for episode, lesson in best.items():
 

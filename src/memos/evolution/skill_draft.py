@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 from memos.evolution.skill_cases import Case, Family, Learned
 from memos.evolution.skill_text import action_text, code, one_line
@@ -21,6 +22,7 @@ EXAMPLES, PITFALLS, PRECONDITIONS = 3, 8, 4
 SEEN = 2  # episodes in which an error must have come up to be a pitfall
 LONGEST = 300  # characters of a pitfall or an example
 DESCRIPTION = 1_024  # characters, as the agent-skills format has it
+_REMEMBERED = 1_000  # characters of an error whose signature is
 _NAME_WORDS = 40  # characters of a name that is made of words
 
 _SAID = "please can could would you kindly the an me my us our we want need it this that and or of for with to in on"
@@ -141,11 +143,16 @@ def _errors(cases: Sequence[Case], known: Sequence[str]) -> list[str]:
     for case in cases:
         for step in case.failed:
             if step.use is not None and (told := step.use.error or step.use.output):
-                signature = error_signature(told)
+                signature = _signature(told) if len(told) <= _REMEMBERED else error_signature(told)
                 if signature and not any(match(k, told, whole=False) is not None for k in known):
                     seen.setdefault((step.use.tool, signature), set()).add(case.episode)
     often = sorted((k for k, episodes in seen.items() if len(episodes) >= SEEN), key=lambda k: (-len(seen[k]), k))
     return [f"{code(one_line(tool))} may fail with {code(signature)}" for tool, signature in often[:3]]
+
+
+@lru_cache(1_024)
+def _signature(told: str) -> str:
+    return error_signature(told)
 
 
 def _examples(cases: Sequence[Case], lead: PolicyBody) -> tuple[str, ...]:

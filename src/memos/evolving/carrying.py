@@ -27,8 +27,8 @@ MOST_HOPS = 4  # from a copy to what it is a copy of
 
 
 async def carry(cubes: CubePool, registry: SqliteRegistry, info: CubeInfo, store: SqliteCube, actor: str) -> int:
-    """Tell what was not told yet; returns how many trials. A cube that is gone, or may no longer be read, is told nothing, which
-    is an event here. Done again after a crash, it changes nothing.
+    """Tell what was not told yet; returns how many trials. A cube that is gone, or that its user has no right of her own to, is
+    told nothing, which is an event here. Done again after a crash, it changes nothing.
     """
     count = 0
     while found := await store.lived(lived.uncarried):
@@ -53,8 +53,8 @@ async def _carry_one(
             home = resolve(registry, reader, trial.home, "read")
         except (NotFound, AccessDenied, InvalidInput):
             break
-        if home.location in told:
-            break
+        if home.location in told or (reader != home.owner and reader not in home.grants):
+            break  # that everybody may read it is no reason to let everybody say what is reliable there
         async with cubes.use(home) as store:
             if store.read_only:
                 break

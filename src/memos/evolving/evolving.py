@@ -105,6 +105,11 @@ class Evolving:
         if self._settings.evolve and self._settings.background:
             await self._enqueue(info, min(delay, LOOK_SECONDS))
 
+    async def again(self, info: CubeInfo, store: SqliteCube) -> None:
+        """Have learned anew, in the background, what is due now: after a deletion, something else may follow from the rest."""
+        if self._settings.evolve and self._settings.background and await store.lived(lived.due, utcnow(), 1):
+            await self.soon(info, 0)
+
     async def learn(self, info: CubeInfo, store: SqliteCube, *, now: bool = False) -> Evolved:
         """Close what is idle, and learn from every episode that is due (`now`: from all that are closed)."""
         if store.read_only:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -15,10 +15,10 @@ from memos.mcp.tool import Tool
 from memos.memory.episode import Step
 from memos.memory.learned import Skill, State
 
-Tokens = Whole | None
+Tokens = Annotated[Whole, Field(ge=50, le=20_000)] | None
 Json = str | int | float | bool | list[Any] | dict[str, Any] | None
-_OF_SESSION = "The conversation; by default this connection's."
-_OF_AGENT = "Which agent acts, where several share a session."
+_OF_SESSION = "By default this connection's."
+_OF_AGENT = "Which agent acts."
 _STATES: dict[str, State] = {"candidate": State.PROBATION, "active": State.ACTIVE, "archived": State.RETIRED}
 _STATUS = {state: word for word, state in _STATES.items()} | {State.CANDIDATE: "candidate"}
 
@@ -27,9 +27,9 @@ class Timeline(Args):
     """Arguments of memos_timeline."""
 
     episodeId: Id = Field(description="Id of an episode, as memos_turn_start and memos_search tell it.")
-    limit: Whole | None = Field(default=None, ge=1, le=100, description="Most steps (20).")
-    offset: Whole | None = Field(
-        default=None, ge=0, le=1_000_000, description="How many steps to leave out at the beginning."
+    limit: Annotated[Whole, Field(ge=1, le=100)] | None = Field(default=None, description="Most steps (20).")
+    offset: Annotated[Whole, Field(ge=0, le=1_000_000)] | None = Field(
+        default=None, description="How many steps to leave out at the beginning."
     )
     cube: Cube = None
 
@@ -102,7 +102,7 @@ class Environment(Args):
     """Arguments of memos_environment."""
 
     query: Text | None = Field(default=None, description="What to find; left out, all that is known is listed.")
-    limit: Whole | None = Field(default=None, ge=1, le=30, description="Most statements (5).")
+    limit: Annotated[Whole, Field(ge=1, le=30)] | None = Field(default=None, description="Most statements (5).")
     environment: Name | None = Field(
         default=None, description="Of which environment; what holds everywhere is told too."
     )
@@ -150,7 +150,7 @@ class SkillList(Args):
     status: Literal["candidate", "active", "archived"] | None = Field(
         default=None, description="By default candidates (on probation) and active ones."
     )
-    limit: Whole | None = Field(default=None, ge=1, le=50, description="Most skills (10).")
+    limit: Annotated[Whole, Field(ge=1, le=50)] | None = Field(default=None, description="Most skills (10).")
     query: Text | None = Field(default=None, description="Only those that answer it, best first.")
     cube: Cube = None
 
@@ -242,7 +242,7 @@ class Recall(Args):
     environment: Name | None = None
     session: Name | None = Field(default=None, description=_OF_SESSION)
     agent: Name | None = Field(default=None, description=_OF_AGENT)
-    max_tokens: Tokens = Field(default=None, ge=50, le=20_000, description="Of the block (1500).")
+    max_tokens: Tokens = Field(default=None, description="Of the block (1500).")
     cube: Cube = None
 
 
@@ -296,7 +296,7 @@ class TurnStart(Args):
     )
     environment: Name | None = None
     recall: bool | None = Field(default=None, description="Recall what the agent should know (true).")
-    max_tokens: Tokens = Field(default=None, ge=50, le=20_000)
+    max_tokens: Tokens = None
     key: Name | None = Field(
         default=None, description="A name of this report: sent again with it, nothing is stored twice."
     )

@@ -32,8 +32,8 @@ class Shown(BaseModel):
 class Listing(Shown):
     """An answer with a list in it."""
 
-    left_out: int = Field(
-        default=0, description="How many more there were that did not fit; ask for fewer, or narrow it down."
+    left_out: int | None = Field(
+        default=None, description="How many more there were that did not fit; ask for fewer, or narrow it down."
     )
 
 
@@ -50,14 +50,8 @@ def _seen(value: str) -> str:
 
 Whole = Annotated[int, BeforeValidator(_whole)]
 Text = Annotated[str, Field(min_length=1, max_length=MOST_TEXT, pattern=r"\S"), AfterValidator(_seen)]
-Name = Annotated[
-    str,
-    Field(min_length=1, max_length=128, pattern=r"^[^\s\x00-\x1f\x7f](.*[^\s\x00-\x1f\x7f])?$"),
-    AfterValidator(_seen),
-]
-Id = Annotated[
-    str, Field(pattern=r"^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$", description="Id of a memory.")
-]
+Name = Annotated[str, Field(max_length=128, pattern=r"^[^\x00- \x7f][^\x00-\x1f\x7f]*$"), AfterValidator(_seen)]
+Id = Annotated[str, Field(pattern=r"^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$")]
 Time = Annotated[
     str,
     Field(
@@ -66,7 +60,4 @@ Time = Annotated[
     ),
 ]
 Share = Annotated[float, Field(ge=0, le=1)]
-Cube = Annotated[
-    Name | None,
-    Field(description="The cube (a named store of memories) to use; by default the one of this connection."),
-]
+Cube = Annotated[Name | None, Field(description="By default this connection's.")]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from typing import Any, Literal, cast
+from typing import Annotated, Any, Literal, cast
 
 from pydantic import Field
 
@@ -97,12 +97,14 @@ class Search(Args):
     """Arguments of memos_search."""
 
     query: Text
-    maxResults: Whole | None = Field(default=None, ge=1, le=50, description="Most hits (10).")
-    tier1topK: Whole | None = Field(default=None, ge=0, le=100, description="Most skills (3).")
-    tier2topK: Whole | None = Field(
-        default=None, ge=0, le=100, description="Most memories and episodes (as many as maxResults)."
+    maxResults: Annotated[Whole, Field(ge=1, le=50)] | None = Field(default=None, description="Most hits (10).")
+    tier1topK: Annotated[Whole, Field(ge=0, le=100)] | None = Field(default=None, description="Most skills (3).")
+    tier2topK: Annotated[Whole, Field(ge=0, le=100)] | None = Field(
+        default=None, description="Most memories and episodes (as many as maxResults)."
     )
-    tier3topK: Whole | None = Field(default=None, ge=0, le=100, description="Most statements of the world model (3).")
+    tier3topK: Annotated[Whole, Field(ge=0, le=100)] | None = Field(
+        default=None, description="Most statements of the world model (3)."
+    )
     sessionScope: bool | None = Field(default=None, description="Only what was said in this session.")
     session: Name | None = Field(
         default=None, description="Which session sessionScope means; by default this connection's."
@@ -200,8 +202,8 @@ class Get(Args):
     kind: Literal["trace", "policy", "world_model", "skill", "episode"] | None = Field(
         default=None, description="What the id names, as memos_search told; needed for an episode only."
     )
-    offset: Whole | None = Field(
-        default=None, ge=0, le=100_000_000, description="Where in a long text to go on (next_offset)."
+    offset: Annotated[Whole, Field(ge=0, le=100_000_000)] | None = Field(
+        default=None, description="Where in a long text to go on (next_offset)."
     )
     cube: Cube = None
 
@@ -290,7 +292,7 @@ class List(Args):
     kinds: list[KindName] | None = Field(default=None, max_length=18)
     session: Name | None = None
     tag: Name | None = None
-    limit: Whole | None = Field(default=None, ge=1, le=200, description="Most memories (20).")
+    limit: Annotated[Whole, Field(ge=1, le=200)] | None = Field(default=None, description="Most memories (20).")
     cursor: str | None = Field(default=None, max_length=512, description="From the page before, to go on.")
     oldest_first: bool | None = None
     cube: Cube = None
@@ -327,7 +329,9 @@ class Update(Args):
     tags: Tags | None = Field(default=None, max_length=50)
     info: dict[str, Any] | None = Field(default=None, description="Merged into what is there; a null removes a key.")
     importance: Share | None = None
-    if_version: Whole | None = Field(default=None, ge=1, description="Change it only while it has this version.")
+    if_version: Annotated[Whole, Field(ge=1, le=2_147_483_647)] | None = Field(
+        default=None, description="Change it only while it has this version."
+    )
     cube: Cube = None
 
 

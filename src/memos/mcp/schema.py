@@ -9,6 +9,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
+_NAMED = {"ge": "minimum", "le": "maximum"}  # as pydantic leaves them of a type with a validator of its own
 _PLAIN = frozenset({"string", "integer", "number", "boolean", "array", "object"})
 
 
@@ -37,6 +38,8 @@ def _tidied(node: Any, definitions: Mapping[str, Any]) -> Any:
             out[key] = {name: _tidied(one, definitions) for name, one in value.items()}
         elif key in ("enum", "const", "required"):
             out[key] = value
+        elif key in _NAMED:
+            out[_NAMED[key]] = value
         elif key != "title" and not (key == "default" and value is None):
             out[key] = _tidied(value, definitions)
     return _flat(out)

@@ -66,8 +66,14 @@ def to_records(
     seen: Counter[bytes] = Counter()
     out: list[Record] = []
     for position, message in enumerate(messages):
-        injected = [(*span, *([1] if is_block(message.text, *span) else [])) for span in strip_injected(message.text)[1]]
-        parts = [(0, len(message.text))] if whole or len(message.text) <= WHOLE_CHARS else passages(message.text, PART_CHARS)
+        injected = [
+            (*span, *([1] if is_block(message.text, *span) else [])) for span in strip_injected(message.text)[1]
+        ]
+        parts = (
+            [(0, len(message.text))]
+            if whole or len(message.text) <= WHOLE_CHARS
+            else passages(message.text, PART_CHARS)
+        )
         first_id: str | None = None
         for number, (start, end) in enumerate(parts):
             about = _about(context if not out else (), corrects, derive)

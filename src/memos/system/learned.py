@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Collection
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import TypeVar
 
@@ -27,15 +27,18 @@ from memos.memory.number import whole
 from memos.memory.time import utcnow
 from memos.reading.parts import is_blank, well_formed
 from memos.recall.ask import Ask
+from memos.recall.engine import MAX_QUERY
 from memos.recall.paths import paths_in, rarity
 from memos.storage.ports import ANY_STATUS, Change, CubeInfo, View, WriteTx
 from memos.storage.sqlite import lived
 from memos.storage.sqlite.cube import SqliteCube
+from memos.storage.sqlite.registry import check_name
 from memos.system.base import DEFAULT_USER, Base, When
 
 E = TypeVar("E", bound=StrEnum)
 MOST = 1_000
 WEEK = timedelta(days=7)
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Learned(Base):
@@ -62,6 +65,8 @@ class Learned(Base):
         """The episodes of a cube, newest first, a page at a time."""
         whole(limit, "limit", most=MOST)
         before = _position(cursor)
+        session = None if session is None else check_name(session, "session")
+        agent = None if agent is None else check_name(agent, "agent")
         async with self._cube(user, cube, "read") as (_, store):
             items, last = await store.lived(
                 lived.episodes, limit=limit, before=before, session=session, agent=agent, is_open=is_open
@@ -148,10 +153,11 @@ class Learned(Base):
             ]
             paths: tuple[WorldPath, ...] = ()
             if query is not None:
-                rare = await rarity(store, query)
+                asked = query[:MAX_QUERY]
+                rare = await rarity(store, asked)
                 paths = tuple(
                     await store.read_lived(
-                        lambda db: paths_in(db, query, hops=hops, limit=limit, environment=environment, rare=rare)
+                        lambda db: paths_in(db, asked, hops=hops, limit=limit, environment=environment, rare=rare)
                     )
                 )
         return WorldAnswer(query or "", tuple(stated[:limit]), paths, _missing(query, environment, stated, paths))
@@ -174,7 +180,9 @@ class Learned(Base):
 
         def decide(tx: WriteTx) -> Memory:
             decided = set_state(tx, id, chosen, well_formed(reason))
-            skills.settle(tx, {decided.id} if decided.kind is Kind.POLICY else ())  # a skill goes and comes with its policies
+            skills.settle(
+                tx, {decided.id} if decided.kind is Kind.POLICY else ()
+            )  # a skill goes and comes with its policies
             return decided
 
         async with self._cube(user, cube, "write") as (_, store):
@@ -211,9 +219,12 @@ class Learned(Base):
         and retired.
         """
         end = self._time(until) or utcnow()
+        if end <= EPOCH:
+            raise InvalidInput(f"until ({end.isoformat()}) is before {EPOCH.date()}, when nothing was learned")
         begin = self._time(since) or end - WEEK
         if begin >= end:
             raise InvalidInput(f"since ({begin.isoformat()}) is not before until ({end.isoformat()})")
+        begin = max(begin, EPOCH)  # the span before it begins earlier still
         async with self._cube(user, cube, "read") as (info, store):
             return await store.read_lived(lambda db: report(db, info.name, begin, end))
 

@@ -131,6 +131,8 @@ class Skills(Base):
         if path is None and not zip:
             raise InvalidInput("name a folder to write skills to, or ask for a zip")
         wanted = None if names is None else [check_name(n, "name") for n in listed(names, "names")]
+        if path is not None and not isinstance(path, (str, Path)):
+            raise InvalidInput(f"path is a folder or a file to write, got {path!r:.60}")
         target = None if path is None else Path(path)
         if target is not None:
             check_outside(self.settings.home, target)

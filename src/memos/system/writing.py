@@ -303,8 +303,10 @@ class Writing(Base):
                 return DeleteResult.purged(cube_info.name, len(chosen), await store.plan_purge(chosen), dry_run=True)
             if not hard:
                 count = await store.write(take_back, change)
+                await self._parts().evolving.again(cube_info, store)
                 return DeleteResult(cube_info.name, hard, asked=len(chosen), retracted=count)
             purged = await store.purge(chosen, change, vacuum=vacuum, check=check)
+            await self._parts().evolving.again(cube_info, store)
             return DeleteResult.purged(cube_info.name, len(chosen), purged)
 
     async def undo(self, id: str, *, user: str = DEFAULT_USER, cube: str | None = None) -> list[Memory]:
@@ -315,6 +317,7 @@ class Writing(Base):
             restored = await store.write(lambda tx: undo(tx, id), Change(actor=user, cause=f"undo {id}"))
             fine = self._parts().understanding.has_model
             self._parts().background.wake(cube_info, user, fine=fine)  # a text that came back may have to be read again
+            await self._parts().evolving.again(cube_info, store)
             return restored
 
     async def retire(self, record: str, *, user: str = DEFAULT_USER, cube: str | None = None) -> int:

@@ -16,6 +16,7 @@ from memos.memory.learned import Parameter
 LONGEST = 2_000  # characters of a text that are generalised
 _VALUE = 400  # characters of a parameter's value
 _STEPS = 20_000  # of one match
+_REMEMBERED = 300  # characters of a text whose match is remembered
 _PARAMETER = re.compile(r"\{([a-z][a-z0-9_]{0,39})\}")
 _ESCAPED = re.compile(r"\{=(=*[a-z][a-z0-9_]{0,39})\}")
 _LITERAL = re.compile(r"\{(=*[a-z][a-z0-9_]{0,39})\}")
@@ -104,8 +105,16 @@ def match(
         return None
     if not may_match(pattern, _lower(text)):
         return None
-    search = _Search(_pieces(pattern), text, frozenset(wide), whole)
-    return search.run(dict(values or {}))
+    if not values and len(text) <= _REMEMBERED:
+        found = _matched(pattern, text, frozenset(wide), whole)
+        return None if found is None else dict(found)
+    return _Search(_pieces(pattern), text, frozenset(wide), whole).run(dict(values or {}))
+
+
+@lru_cache(maxsize=4_096)
+def _matched(pattern: str, text: str, wide: frozenset[str], whole: bool) -> Mapping[str, str] | None:
+    """As `match`, of a short text: much the same is asked again with every episode that is learned from."""
+    return _Search(_pieces(pattern), text, wide, whole).run({})
 
 
 def may_match(pattern: str, low: str) -> bool:

@@ -7,12 +7,13 @@ They hold ids, numbers and names, never a text (law 1): the texts are memories. 
 from __future__ import annotations
 
 import builtins
-import contextlib
 import hashlib
 import json
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import lru_cache
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 import apsw
@@ -147,9 +148,10 @@ def add_step(
     return int(number)
 
 
-def set_value(tx: Any, number: int, alpha: float, value: float) -> None:
+def set_value(tx: Any, number: int, alpha: float | None, value: float | None) -> None:
     """What a step was worth."""
     tx.db.execute("UPDATE steps SET alpha=?, value=? WHERE s=?", (alpha, value, number))
+    tx.memo.revalued(number)
 
 
 def set_reward(tx: Any, id: str, reward: float | None, confidence: float, at: datetime) -> None:
@@ -316,6 +318,18 @@ def forget(db: apsw.Connection, idents: Collection[bytes]) -> None:
             )
 
 
+def taken_back(db: apsw.Connection, ident: bytes) -> None:
+    """A memory was taken back, or came back: the episode of which it is a step, or an opinion, is learned from again, as are the
+    newest that teach it.
+    """
+    db.execute(
+        "UPDATE episodes SET due_at=coalesce(due_at, closed_at) WHERE closed_at IS NOT NULL AND e IN "
+        "(SELECT episode FROM steps WHERE id=?1 UNION SELECT episode FROM signals WHERE id=?1)",
+        (ident,),
+    )
+    _learn_anew(db, ident)
+
+
 def _learn_anew(db: apsw.Connection, ident: bytes) -> None:
     """The newest episodes that teach what is deleted are learned from again: what they say without it is not lost."""
     db.execute(
@@ -402,29 +416,14 @@ def steps(db: apsw.Connection, id: str) -> list[Step]:
 
 def steps_by_number(db: apsw.Connection, numbers: Collection[int]) -> dict[int, Step]:
     """Steps by number; those that are gone or were taken back are left out."""
-    known = _read_once.get(id(db), {})
-    wanted = [n for n in sorted(numbers) if n not in known]
-    found = _steps(db, "s.s IN (SELECT value FROM json_each(?))", (json.dumps(wanted),)) if wanted else []
-    known = known if id(db) in _read_once else {}
-    known.update(dict.fromkeys(wanted))
-    known.update({s.number: s for s in found})
-    return {n: step for n in sorted(numbers) if (step := known[n]) is not None}
-
-
-_read_once: dict[int, dict[int, Step | None]] = {}  # by connection: what `steps_by_number` has read, see `reading_once`
-
-
-@contextlib.contextmanager
-def reading_once(tx: Any) -> Iterator[None]:
-    """Within this, a change that asks again and again and changes no step of an episode reads none twice, and takes what former
-    changes of its connection have read (see `memos.storage.sqlite.memo`).
-    """
-    _read_once[id(tx.db)] = {}
-    try:
-        with memo.reading(tx.db, tx.memo):
-            yield
-    finally:
-        del _read_once[id(tx.db)]
+    kept = memo.of(db)
+    known = {} if kept is None else {n: step for n in numbers if (step := kept.steps.get(n)) is not None}
+    wanted = [n for n in numbers if n not in known]
+    for step in _steps(db, "s.s IN (SELECT value FROM json_each(?))", (json.dumps(wanted),)) if wanted else ():
+        known[step.number] = step
+        if kept is not None:
+            kept.keep_step(step)
+    return {n: known[n] for n in sorted(known)}
 
 
 def episode_of_step(db: apsw.Connection, id: str) -> str | None:
@@ -459,9 +458,10 @@ def failures_in_a_row(
 
 
 def signals(db: apsw.Connection, id: str) -> list[Signal]:
-    """What was said of an episode's outcome, in order."""
+    """What was said of an episode's outcome, in order, without what was taken back."""
     found = db.execute(
-        "SELECT source, what, score, at, id FROM signals WHERE episode=(SELECT e FROM episodes WHERE id=?) ORDER BY n",
+        "SELECT source, what, score, at, id FROM signals s WHERE episode=(SELECT e FROM episodes WHERE id=?) AND NOT EXISTS "
+        "(SELECT 1 FROM memories m WHERE m.id=s.id AND m.known_to IS NULL AND m.status='retracted') ORDER BY n",
         (id_to_bytes(id),),
     )
     return [
@@ -560,12 +560,15 @@ def lessons_newest(db: apsw.Connection, memory: str, limit: int) -> list[Lesson]
 
 def policies_of_buckets(db: apsw.Connection, buckets: Collection[bytes]) -> list[str]:
     """The policies of which lessons of these buckets are evidence."""
-    found = db.execute(
-        "SELECT DISTINCT memory FROM lessons WHERE memory IS NOT NULL "
-        "AND bucket IN (SELECT unhex(value) FROM json_each(?))",
-        (json.dumps([b.hex() for b in buckets]),),
-    )
-    return [id_from_bytes(id) for (id,) in found]
+    found: set[bytes] = set()
+    for bucket in buckets:  # from one policy to the next, not through all their lessons
+        next_ = "SELECT min(memory) FROM lessons WHERE bucket=?1 AND memory IS NOT NULL AND memory>"
+        sql = (
+            f"WITH RECURSIVE p(memory) AS ({next_}x'' UNION ALL SELECT ({next_}p.memory) FROM p WHERE p.memory IS NOT NULL) "
+            "SELECT memory FROM p WHERE memory IS NOT NULL"
+        )
+        found.update(id for (id,) in db.execute(sql, (bucket,)))
+    return [id_from_bytes(id) for id in sorted(found)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -848,9 +851,6 @@ def _episode(row: Sequence[Any]) -> Episode:
 
 
 def _steps(db: apsw.Connection, where: str, values: tuple[Any, ...]) -> list[Step]:
-    kept = memo.of(db)
-    if kept is not None:
-        return _steps_kept(db, kept, where, values)
     found = db.execute(
         f"SELECT {rows.SELECT}, s.s, s.turn, s.role, s.at, s.alpha, s.value FROM steps s JOIN memories m ON m.id=s.id "
         f"AND m.known_to IS NULL WHERE {where} AND m.status<>'retracted' ORDER BY s.s",
@@ -859,41 +859,9 @@ def _steps(db: apsw.Connection, where: str, values: tuple[Any, ...]) -> list[Ste
     return [_step(row) for row in found]
 
 
-def _steps_kept(db: apsw.Connection, kept: memo.Memo, where: str, values: tuple[Any, ...]) -> list[Step]:
-    """As `_steps`, reading the memories only of steps that are not kept."""
-    found: list[Any] = db.execute(
-        "SELECT s.s, m.n, s.turn, s.role, s.at, s.alpha, s.value FROM steps s JOIN memories m ON m.id=s.id "
-        f"AND m.known_to IS NULL WHERE {where} AND m.status<>'retracted' ORDER BY s.s",
-        values,
-    ).fetchall()
-    there = {row[0]: known[1] for row in found if (known := kept.steps.get(row[0])) is not None and known[0] == row}
-    if len(there) < len(found):
-        read = memories_of_rows(db, kept, [row[1] for row in found if row[0] not in there])
-        for row in found:
-            if row[0] not in there:
-                number, n, *rest = row
-                there[number] = made = _made(read[n], number, *rest)
-                if len(made.memory.text) <= memo.LONGEST:
-                    kept.keep(kept.steps, number, (row, made))
-    return [there[row[0]] for row in found]
-
-
-def memories_of_rows(db: apsw.Connection, kept: memo.Memo, numbers: Collection[int]) -> dict[int, Memory]:
-    """The memories of these rows, from what is kept or the file."""
-    out = {n: known for n in numbers if (known := kept.memories.get(n)) is not None}
-    missing = [n for n in numbers if n not in out]
-    if missing:
-        sql = f"SELECT {rows.SELECT}, m.n FROM memories m WHERE m.n IN (SELECT value FROM json_each(?))"
-        for row in db.execute(sql, (json.dumps(missing),)):
-            out[row[rows.WIDTH]] = rows.memory_from_row(row)
-    return out
-
-
 def _step(row: tuple[Any, ...]) -> Step:
-    return _made(rows.memory_from_row(row), *row[rows.WIDTH : rows.WIDTH + 6])
-
-
-def _made(memory: Memory, number: int, turn: int, role: str, at: int, alpha: float | None, value: float | None) -> Step:
+    memory = rows.memory_from_row(row)
+    number, turn, role, at, alpha, value = row[rows.WIDTH : rows.WIDTH + 6]
     said = memory.body.get(REFLECTION)
     return Step(
         *(number, memory, StepRole(role), turn, from_micros(at), tool_use(memory)),
@@ -919,14 +887,18 @@ def tool_use(memory: Memory) -> ToolUse | None:
     )
 
 
+@lru_cache(4_096)
+def _numbers(given: str) -> Mapping[str, tuple[int, ...]]:
+    return MappingProxyType({k: tuple(v) for k, v in json.loads(given).items()})
+
+
 def _lesson(row: Any) -> Lesson:
     number, episode_id, form, bucket, given, value, memory, root = row
-    numbers = {k: tuple(v) for k, v in json.loads(given).items()}
     return Lesson(
         id_from_bytes(episode_id),
         form,
         bucket,
-        numbers,
+        _numbers(given),
         value,
         None if memory is None else id_from_bytes(memory),
         number,
@@ -1031,6 +1003,7 @@ def amend_step(
         "UPDATE steps SET ok=?, signature=?, context=coalesce(?, context) WHERE id=?",
         (None if ok is None else int(ok), signature, context, id_to_bytes(id)),
     )
+    tx.memo.changed(id)
 
 
 def place_in(tx: Any, episode: str, environment: str) -> None:
@@ -1174,7 +1147,7 @@ def set_values(tx: Any, values: Mapping[int, tuple[float, float]], id: str) -> N
     for number, former in known.items():
         alpha, value = values.get(number, (None, None))
         if (alpha, value) != former:
-            tx.db.execute("UPDATE steps SET alpha=?, value=? WHERE s=?", (alpha, value, number))
+            set_value(tx, number, alpha, value)
 
 
 def directives_of_owner(db: apsw.Connection, owner: str, limit: int = 1_000) -> list[Memory]:

@@ -36,7 +36,9 @@ def recent_uses(db: apsw.Connection, environment: str, episodes: int, limit: int
     """The calls of the newest closed episodes of an environment, newest first."""
     kept = memo.of(db)
     if kept is not None:
-        return _uses_kept(db, kept, environment, episodes, limit)
+        uses = _uses_kept(db, kept, environment, episodes, limit)
+        if uses is not None:
+            return uses
     found = db.execute(
         "SELECT e.id, s.s, s.id, s.at, s.tool, s.ok, substr(coalesce(m.body->'use'->>'input', ''), 1, 2000) FROM "
         "(SELECT e, id FROM episodes WHERE environment=? AND closed_at IS NOT NULL ORDER BY e DESC LIMIT ?) e "
@@ -50,28 +52,30 @@ def recent_uses(db: apsw.Connection, environment: str, episodes: int, limit: int
     ]
 
 
-def _uses_kept(db: apsw.Connection, kept: memo.Memo, environment: str, episodes: int, limit: int) -> list[Use]:
-    """As `recent_uses`, reading only the calls that are not kept."""
-    found: list[Any] = db.execute(
-        "SELECT s.s, m.n, s.ok FROM (SELECT e FROM episodes WHERE environment=? AND closed_at IS NOT NULL ORDER BY e DESC "
-        "LIMIT ?) e JOIN steps s ON s.episode=e.e JOIN memories m ON m.id=s.id AND m.known_to IS NULL "
-        "WHERE s.tool IS NOT NULL AND m.status<>'retracted' ORDER BY s.s DESC LIMIT ?",
-        (environment, episodes, limit),
-    ).fetchall()
-    there = {row[0]: known[1] for row in found if (known := kept.uses.get(row[0])) is not None and known[0] == row}
-    missing = {row[0]: row for row in found if row[0] not in there}
-    if missing:
-        read = db.execute(
-            "SELECT e.id, s.s, s.id, s.at, s.tool, s.ok, substr(coalesce(m.body->'use'->>'input', ''), 1, 2000) FROM steps s "
-            "JOIN episodes e ON e.e=s.episode JOIN memories m ON m.id=s.id AND m.known_to IS NULL "
-            "WHERE s.s IN (SELECT value FROM json_each(?))",
-            (json.dumps([*missing]),),
-        )
-        for e, number, id, at, tool, ok, given in read:
-            use = Use(id_from_bytes(e), number, id_from_bytes(id), from_micros(at), tool, ok != 0, given)
-            there[number] = use
-            kept.keep(kept.uses, number, (missing[number], use))
-    return [there[row[0]] for row in found]
+def _uses_kept(db: apsw.Connection, kept: memo.Memo, environment: str, episodes: int, limit: int) -> list[Use] | None:
+    """As `recent_uses`, reading only the calls that are not kept; None where some of the newest were taken back."""
+    newest = "(SELECT e FROM episodes WHERE environment=? AND closed_at IS NOT NULL ORDER BY e DESC LIMIT ?)"
+    sql = f"SELECT s.s FROM {newest} e JOIN steps s ON s.episode=e.e WHERE s.tool IS NOT NULL ORDER BY s.s DESC LIMIT ?"
+    numbers = [int(n) for (n,) in db.execute(sql, (environment, episodes, limit))]
+    missing = [n for n in numbers if n not in kept.uses]
+    found = {n: kept.uses[n] for n in numbers if n in kept.uses}
+    for use in _uses(db, "s.s IN (SELECT value FROM json_each(?))", (json.dumps(missing),)) if missing else ():
+        found[use.number] = use
+        kept.keep_use(use.id, use.number, use)
+    return [found[n] for n in numbers] if len(found) == len(numbers) else None
+
+
+def _uses(db: apsw.Connection, where: str, values: tuple[Any, ...]) -> list[Use]:
+    found = db.execute(
+        "SELECT e.id, s.s, s.id, s.at, s.tool, s.ok, substr(coalesce(m.body->'use'->>'input', ''), 1, 2000) FROM episodes e "
+        "JOIN steps s ON s.episode=e.e JOIN memories m ON m.id=s.id AND m.known_to IS NULL "
+        f"WHERE {where} AND s.tool IS NOT NULL AND m.status<>'retracted' ORDER BY s.s DESC",
+        values,
+    )
+    return [
+        Use(id_from_bytes(e), number, id_from_bytes(id), from_micros(at), tool, ok != 0, given)
+        for e, number, id, at, tool, ok, given in found
+    ]
 
 
 def environments_of(db: apsw.Connection, ids: Collection[str]) -> Counter[str]:

@@ -18,8 +18,8 @@ from memos.memory.ids import id_from_bytes, id_to_bytes, is_id
 from memos.memory.model import EdgeType, Kind, Memory, Origin, Status, Version
 from memos.memory.number import whole
 from memos.memory.time import from_micros
-from memos.storage.ports import Direction, Link, Page, Pending, Scored, StoreStats, TextQuery, Todo, View
-from memos.storage.sqlite import images, rows, terms, views
+from memos.storage.ports import ANY_STATUS, Direction, Link, Page, Pending, Scored, StoreStats, TextQuery, Todo, View
+from memos.storage.sqlite import images, memo, rows, terms, views
 from memos.storage.sqlite.where import compile_where
 from memos.text.document import own_words
 
@@ -40,6 +40,26 @@ def get(db: apsw.Connection, ids: Sequence[str], view: View) -> list[Memory]:
         if row and (memory := rows.readable(row)) is not None:
             out.append(memory)
     return out
+
+
+def current(db: apsw.Connection, ids: Sequence[str]) -> list[Memory]:
+    """The current versions of these memories, whatever their status, in the order asked; see `memo`."""
+    kept = memo.of(db)
+    if kept is None:
+        return get(db, ids, View(statuses=ANY_STATUS))
+    found = (current_kept(db, id, kept) for id in ids)
+    return [memory for memory in found if memory is not None]
+
+
+def current_kept(db: apsw.Connection, id: str, kept: memo.Memo) -> Memory | None:
+    """The current version of a memory, from what is kept or the file."""
+    known = kept.memories.get(id)
+    if known is None:
+        sql = f"SELECT {rows.SELECT} FROM memories m WHERE m.id=? AND m.known_to IS NULL"
+        row = db.execute(sql, (id_to_bytes(id),)).fetchone()
+        if row is not None:
+            kept.keep_memory(known := rows.memory_from_row(row))
+    return known
 
 
 def find_ids(db: apsw.Connection, digits: str, limit: int) -> list[str]:

@@ -125,6 +125,7 @@ CREATE TABLE signals(
   at INTEGER NOT NULL, id BLOB, key BLOB NOT NULL UNIQUE
 ) STRICT;
 CREATE INDEX signals_episode ON signals(episode);
+CREATE INDEX signals_memory ON signals(id) WHERE id IS NOT NULL;
 
 -- What one episode teaches: which of its steps (numbers, as JSON: failed, done, resolved). `bucket`: lessons alike share one.
 -- `memory`: the policy that it is evidence of.
@@ -132,7 +133,7 @@ CREATE TABLE lessons(
   l INTEGER PRIMARY KEY, episode INTEGER NOT NULL, form TEXT NOT NULL, bucket BLOB NOT NULL, steps TEXT NOT NULL,
   value REAL NOT NULL, memory BLOB
 ) STRICT;
-CREATE INDEX lessons_episode ON lessons(episode);
+CREATE INDEX lessons_episode ON lessons(episode, form, memory);
 CREATE INDEX lessons_bucket ON lessons(bucket, episode);
 CREATE INDEX lessons_free ON lessons(bucket, form, episode) WHERE memory IS NULL;
 CREATE INDEX lessons_elsewhere ON lessons(form, l) WHERE memory IS NULL;

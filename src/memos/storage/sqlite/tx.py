@@ -20,7 +20,7 @@ from memos.memory.image import Image, digits_of
 from memos.memory.model import Edge, EdgeType, Layer, Memory, Status
 from memos.memory.time import from_micros, to_micros, utcnow
 from memos.storage.ports import CURRENT, Change, Direction, Purged
-from memos.storage.sqlite import images, memo, purge, rows, undo
+from memos.storage.sqlite import images, lived, memo, purge, reads, rows, undo
 from memos.storage.sqlite.terms import TermDictionary, fts_document, pack
 from memos.text.document import TermRow, term_row
 
@@ -56,7 +56,7 @@ class SqliteTx:
         """The current version of a memory, whatever its status; None when there is none."""
         kept = memo.of(self.db)
         if kept is not None:
-            return self._kept(id_to_bytes(id), kept)
+            return reads.current_kept(self.db, id, kept)
         row = self._current(id_to_bytes(id))
         return rows.memory_from_row(row) if row else None
 
@@ -112,7 +112,7 @@ class SqliteTx:
         """
         ident = id_to_bytes(memory.id)
         old = self.db.execute(
-            "SELECT n, version, t, text, title, speaker, kind, valid_from, recorded_at, features FROM memories "
+            "SELECT n, version, t, text, title, speaker, kind, valid_from, recorded_at, features, status FROM memories "
             "WHERE id=? AND known_to IS NULL",
             (ident,),
         ).get
@@ -121,7 +121,7 @@ class SqliteTx:
             stored = replace(memory, version=1, known_from=self.now, known_to=None, recorded_at=recorded)
             self._insert(stored, op, None, terms)
         else:
-            n, version, t, text, title, speaker, kind, valid_from, recorded_at, features = old
+            n, version, t, text, title, speaker, kind, valid_from, recorded_at, features, status = old
             if memory.version != version:
                 raise Conflict(
                     f"memory {memory.id} is at version {version}, the change was made from {memory.version}; read it again"
@@ -133,6 +133,8 @@ class SqliteTx:
             dated = stored.layer is not Layer.TRACE or stored.valid_from == _instant(valid_from)
             same = dated and (stored.text, stored.title, stored.speaker, stored.kind) == (text, title, speaker, kind)
             self._insert(stored, op, (t, features) if same and terms is None else None, terms, replaced=n)
+            if (status == Status.RETRACTED) is not (stored.status is Status.RETRACTED):
+                lived.taken_back(self.db, ident)
         if key is not None:
             self.db.execute(_KEY, (key, ident))
         return stored
@@ -144,6 +146,7 @@ class SqliteTx:
         _check_characters(m.id, values)
         if replaced is not None:
             self.db.execute("UPDATE memories SET known_to=? WHERE n=?", (self.now_us, replaced))
+            self.memo.changed(m.id)
         n = self._session.next_number()
         if same_text is not None:
             self.db.execute(rows.INSERT, (n, *same_text, None, None, *values))
@@ -161,7 +164,7 @@ class SqliteTx:
         ).get
         if count is None:
             raise NotFound(f"memory {id} does not exist in this cube")
-        self.memo.forget()  # the one change of a row
+        self.memo.changed(id)
         return int(count)
 
     def keep_image(self, id: str, reference: str, image: Image) -> None:
@@ -293,18 +296,6 @@ class SqliteTx:
     def forget_terms(self) -> None:
         """Drop cached term numbers, some of which a deletion took out of the dictionary."""
         self._terms.forget()
-
-    def _kept(self, ident: bytes, kept: memo.Memo) -> Memory | None:
-        n = self.db.execute("SELECT n FROM memories WHERE id=? AND known_to IS NULL", (ident,)).get
-        if n is None:
-            return None
-        known = kept.memories.get(n)
-        if known is None:
-            row = self._current(ident)
-            assert row is not None
-            known = rows.memory_from_row(row)
-            kept.keep_memory(n, known)
-        return known
 
     def _current(self, ident: bytes) -> tuple[object, ...] | None:
         found = self.db.execute(
