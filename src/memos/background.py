@@ -13,8 +13,6 @@ from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import structlog
-
 from memos.cubes.pool import CubePool
 from memos.errors import (
     InvalidInput,
@@ -27,6 +25,7 @@ from memos.errors import (
     StorageReadOnly,
     Unavailable,
 )
+from memos.logs import get_logger
 from memos.memory.ids import is_id
 from memos.memory.model import EMPTY
 from memos.models.resilience import NotAsked
@@ -45,7 +44,7 @@ from memos.storage.sqlite.registry import SqliteRegistry
 from memos.storage.tasks import LIVE, MAX_ATTEMPTS, WORKER_STOPPED, NewTask, Task, TaskQuery, TaskQueue, TaskState
 from memos.vectors import Vectors
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 LINGER_SECONDS = 0.1  # what arrives within one such span is read together, when those who added it were answered
 DIGEST_SECONDS = 5.0  # how long one task reads what is marked before others of the cube have their turn

@@ -11,10 +11,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import structlog
-
 from memos.cubes.pool import CubePool
 from memos.errors import InvalidInput, MemosError, StorageError
+from memos.logs import get_logger
 from memos.memory.feedback import RATINGS, FeedbackReading, FeedbackResult, Rating, Told
 from memos.memory.ids import is_id
 from memos.memory.model import Memory
@@ -38,7 +37,7 @@ from memos.text.analysis import analyze
 
 __all__ = ["FeedbackWork", "Wanted", "rehearse", "settle", "task_of"]
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 _ATTEMPTS = 3  # at a plan that others' writes overtake
 _FAILURES = (

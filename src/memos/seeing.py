@@ -12,10 +12,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-import structlog
-
 from memos.cubes.pool import CubePool
 from memos.errors import MemosError, ModelBusy, ModelError, ModelTimeout, ModelUnavailable, OverBudget, StorageError
+from memos.logs import get_logger
 from memos.memory.ids import is_id
 from memos.memory.image import DESCRIBABLE, images_in
 from memos.memory.model import Memory
@@ -38,7 +37,7 @@ from memos.storage.sqlite.probe import marked
 from memos.storage.sqlite.registry import SqliteRegistry
 from memos.storage.tasks import MAX_ATTEMPTS, Task, TaskQueue
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 AT_ONCE = 100  # records of one go of a task, before other cubes have their turn
 AWAY_IN_A_ROW = 3

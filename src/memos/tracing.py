@@ -10,9 +10,9 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-import structlog
+from memos.logs import get_logger
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 ENDPOINTS = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
 _provider: Any = None

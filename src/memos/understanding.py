@@ -14,8 +14,6 @@ from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-import structlog
-
 from memos.cubes.pool import CubePool
 from memos.errors import (
     MemosError,
@@ -26,6 +24,7 @@ from memos.errors import (
     OverBudget,
     StorageError,
 )
+from memos.logs import get_logger
 from memos.memory.forgotten import readable
 from memos.memory.ids import is_id
 from memos.memory.model import Memory
@@ -51,7 +50,7 @@ from memos.storage.sqlite.probe import marked
 from memos.storage.sqlite.registry import SqliteRegistry
 from memos.storage.tasks import MAX_ATTEMPTS, Task, TaskQueue
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 WINDOW = 1_000  # marks looked at together
 BEFORE = 2  # records before a run that it is understood by

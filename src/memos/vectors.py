@@ -11,15 +11,14 @@ import contextlib
 import time
 from collections.abc import Callable, Iterator
 
-import structlog
-
 from memos.errors import MemosError
+from memos.logs import get_logger
 from memos.models.embed import Embedder
 from memos.scheduler.locks import Locks
 from memos.storage.ports import Change
 from memos.storage.sqlite.cube import SqliteCube
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 EMBED_BATCH = 16
 POLITE_SECONDS = 0.5  # how long a batch waits for searches to end

@@ -2,30 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
-import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hosts_world import environment
-
-Serve = Callable[[Path], "subprocess.Popen[bytes]"]
-
-
-def begin(home: Path) -> subprocess.Popen[bytes]:
-    """A server on a home, when it answers."""
-    words = [sys.executable, "-m", "memos.cli", "--home", str(home), "serve", "--port", "0", "--log-level", "error"]
-    process = subprocess.Popen(words, env=environment(home), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    for _ in range(600):
-        if (home / "server.json").is_file() and json.loads((home / "server.json").read_text())["pid"] == process.pid:
-            return process
-        assert process.poll() is None
-        time.sleep(0.05)
-    process.kill()
-    raise AssertionError("the server did not start")
+from hosts_world import Serve, begin
 
 
 @pytest.fixture

@@ -9,18 +9,27 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+Serve = Callable[[Path], "subprocess.Popen[bytes]"]
 SRC = Path(__file__).parents[2] / "src"
 
 
 def environment(home: Path, **more: str) -> dict[str, str]:
     """The variables of a hook."""
     inherited = {k: v for k, v in os.environ.items() if not k.startswith(("MEMOS_", "ANTHROPIC_", "CLAUDE", "CODEX"))}
-    return {**inherited, "PYTHONPATH": str(SRC), "MEMOS_HOME": str(home), "MEMOS_EMBEDDER": "none", "OMP_NUM_THREADS": "1", **more}
+    return {
+        **inherited,
+        "PYTHONPATH": str(SRC),
+        "MEMOS_HOME": str(home),
+        "MEMOS_EMBEDDER": "none",
+        "OMP_NUM_THREADS": "1",
+        **more,
+    }
 
 
 @dataclass
@@ -74,7 +83,9 @@ class Host:
             added = {"type": "hook_additional_context", "content": [ran.context], "hookEvent": "UserPromptSubmit"}
             self.write({"type": "attachment", "attachment": added, "uuid": str(uuid4()), "isSidechain": False})
         elif ran is not None and ran.context:
-            self.item({"type": "message", "role": "developer", "content": [{"type": "input_text", "text": ran.context}]})
+            self.item(
+                {"type": "message", "role": "developer", "content": [{"type": "input_text", "text": ran.context}]}
+            )
         return ran
 
     def say(self, text: str) -> None:
@@ -82,24 +93,75 @@ class Host:
         if self.kind == "claude-code":
             self._assistant([{"type": "text", "text": text}])
         else:
-            self.item({"type": "message", "id": f"msg_{uuid4().hex}", "role": "assistant", "content": [{"type": "output_text", "text": text}]})
+            self.item(
+                {
+                    "type": "message",
+                    "id": f"msg_{uuid4().hex}",
+                    "role": "assistant",
+                    "content": [{"type": "output_text", "text": text}],
+                }
+            )
 
     def bash(self, command: str, output: str, ok: bool = True, *, hook: bool = True) -> Ran | None:
         id = f"toolu_{uuid4().hex[:20]}"
         given = {"command": command, "description": "runs it"}
         self._call(id, "Bash", given)
         if self.kind == "codex":
-            item = {"type": "CommandExecution", "id": id, "exit_code": 0 if ok else 1, "aggregated_output": output, "status": "x"}
+            item = {
+                "type": "CommandExecution",
+                "id": id,
+                "exit_code": 0 if ok else 1,
+                "aggregated_output": output,
+                "status": "x",
+            }
             self.event({"type": "item_completed", "turn_id": self.prompt_id, "item": item})
-            ran = self.hook("PostToolUse", tool_name="Bash", tool_input={"command": command}, tool_response=output, tool_use_id=id) if hook else None
-            self.item({"type": "function_call_output", "call_id": id, "output": f"Wall time: 0.0\nProcess exited with code {0 if ok else 1}\nOutput:\n{output}"})
+            ran = (
+                self.hook(
+                    "PostToolUse",
+                    tool_name="Bash",
+                    tool_input={"command": command},
+                    tool_response=output,
+                    tool_use_id=id,
+                )
+                if hook
+                else None
+            )
+            self.item(
+                {
+                    "type": "function_call_output",
+                    "call_id": id,
+                    "output": f"Wall time: 0.0\nProcess exited with code {0 if ok else 1}\nOutput:\n{output}",
+                }
+            )
             return ran
         if ok:
             told = {"stdout": output, "stderr": "", "interrupted": False, "isImage": False}
-            ran = self.hook("PostToolUse", tool_name="Bash", tool_input=given, tool_response=told, tool_use_id=id, duration_ms=12) if hook else None
+            ran = (
+                self.hook(
+                    "PostToolUse",
+                    tool_name="Bash",
+                    tool_input=given,
+                    tool_response=told,
+                    tool_use_id=id,
+                    duration_ms=12,
+                )
+                if hook
+                else None
+            )
         else:
             output = f"Exit code 1\n{output}"
-            ran = self.hook("PostToolUseFailure", tool_name="Bash", tool_input=given, error=output, is_interrupt=False, tool_use_id=id) if hook else None
+            ran = (
+                self.hook(
+                    "PostToolUseFailure",
+                    tool_name="Bash",
+                    tool_input=given,
+                    error=output,
+                    is_interrupt=False,
+                    tool_use_id=id,
+                )
+                if hook
+                else None
+            )
         self._result(id, output, is_error=not ok)
         return ran
 
@@ -110,18 +172,41 @@ class Host:
         path = self.folder / self.session / "subagents" / f"agent-{agent}.jsonl"
         path.parent.mkdir(parents=True, exist_ok=True)
         mine, self.transcript = self.transcript, path
-        self.write({"type": "user", "message": {"role": "user", "content": task}, "isSidechain": True, "agentId": agent, "uuid": str(uuid4())})
+        self.write(
+            {
+                "type": "user",
+                "message": {"role": "user", "content": task},
+                "isSidechain": True,
+                "agentId": agent,
+                "uuid": str(uuid4()),
+            }
+        )
         for command in commands:
             id = f"toolu_{uuid4().hex[:20]}"
             self._call(id, "Bash", {"command": command}, isSidechain=True)
             told = {"stdout": "fine", "stderr": ""}
             self.transcript = mine
-            self.hook("PostToolUse", tool_name="Bash", tool_input={"command": command}, tool_response=told, tool_use_id=id, agent_id=agent, agent_type="Explore")
+            self.hook(
+                "PostToolUse",
+                tool_name="Bash",
+                tool_input={"command": command},
+                tool_response=told,
+                tool_use_id=id,
+                agent_id=agent,
+                agent_type="Explore",
+            )
             self.transcript = path
             self._result(id, "fine", isSidechain=True)
         self._assistant([{"type": "text", "text": reply}], isSidechain=True)
         self.transcript = mine
-        ran = self.hook("SubagentStop", agent_id=agent, agent_type="Explore", agent_transcript_path=str(path), last_assistant_message=reply, stop_hook_active=False)
+        ran = self.hook(
+            "SubagentStop",
+            agent_id=agent,
+            agent_type="Explore",
+            agent_transcript_path=str(path),
+            last_assistant_message=reply,
+            stop_hook_active=False,
+        )
         result = {"status": "completed", "prompt": task, "agentId": agent, "content": [{"type": "text", "text": reply}]}
         self.hook("PostToolUse", tool_name="Agent", tool_input={"prompt": task}, tool_response=result, tool_use_id=call)
         self._result(call, reply, toolUseResult=result)
@@ -148,7 +233,12 @@ class Host:
         """Run the hook command as the host does."""
         if self.away:
             return None
-        known = {"session_id": self.session, "transcript_path": str(self.transcript), "cwd": str(self.cwd), "hook_event_name": event}
+        known = {
+            "session_id": self.session,
+            "transcript_path": str(self.transcript),
+            "cwd": str(self.cwd),
+            "hook_event_name": event,
+        }
         if event not in ("SessionStart", "SessionEnd"):
             known["turn_id" if self.kind == "codex" else "prompt_id"] = self.prompt_id
         ran = run_hook(self.kind, json.dumps({**known, **fields}), self.home, *self.args, **self.env)
@@ -158,7 +248,9 @@ class Host:
 
     def write(self, record: dict[str, Any]) -> None:
         with self.transcript.open("a", encoding="utf-8") as file:
-            file.write(json.dumps({"timestamp": _now(), "sessionId": self.session, **record}, ensure_ascii=False) + "\n")
+            file.write(
+                json.dumps({"timestamp": _now(), "sessionId": self.session, **record}, ensure_ascii=False) + "\n"
+            )
 
     def item(self, payload: dict[str, Any]) -> None:
         self.write({"type": "response_item", "payload": payload})
@@ -172,9 +264,17 @@ class Host:
             item = {"type": "UserMessage", "id": str(uuid4()), "content": [{"type": "text", "text": text}]}
             self.event({"type": "item_completed", "turn_id": self.prompt_id, "item": item})
         else:
-            self.write({"type": "user", "promptId": self.prompt_id, "isSidechain": False, "uuid": str(uuid4()), "message": {"role": "user", "content": text}})
+            self.write(
+                {
+                    "type": "user",
+                    "promptId": self.prompt_id,
+                    "isSidechain": False,
+                    "uuid": str(uuid4()),
+                    "message": {"role": "user", "content": text},
+                }
+            )
 
-    def _assistant(self, content: list[dict[str, Any]], *, isSidechain: bool = False) -> None:  # noqa: N803
+    def _assistant(self, content: list[dict[str, Any]], *, isSidechain: bool = False) -> None:
         message = {"id": f"msg_{uuid4().hex}", "role": "assistant", "content": content}
         self.write({"type": "assistant", "isSidechain": isSidechain, "uuid": str(uuid4()), "message": message})
 
@@ -187,7 +287,29 @@ class Host:
 
     def _result(self, id: str, output: str, *, is_error: bool = False, **more: Any) -> None:
         block = {"type": "tool_result", "tool_use_id": id, "content": output, "is_error": is_error}
-        self.write({"type": "user", "promptId": self.prompt_id, "isSidechain": False, "uuid": str(uuid4()), "message": {"role": "user", "content": [block]}, **more})
+        self.write(
+            {
+                "type": "user",
+                "promptId": self.prompt_id,
+                "isSidechain": False,
+                "uuid": str(uuid4()),
+                "message": {"role": "user", "content": [block]},
+                **more,
+            }
+        )
+
+
+def begin(home: Path) -> subprocess.Popen[bytes]:
+    """A server on a home, when it answers."""
+    words = [sys.executable, "-m", "memos.cli", "--home", str(home), "serve", "--port", "0", "--log-level", "error"]
+    process = subprocess.Popen(words, env=environment(home), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    for _ in range(600):
+        if (home / "server.json").is_file() and json.loads((home / "server.json").read_text())["pid"] == process.pid:
+            return process
+        assert process.poll() is None
+        time.sleep(0.05)
+    process.kill()
+    raise AssertionError("the server did not start")
 
 
 def run_hook(kind: str, event: str, home: Path, *args: str, **env: str) -> Ran:

@@ -132,14 +132,20 @@ def test_what_was_changed_since_stays(host: str, receipt: bool, home: Path, requ
     settings = place.hooks.read_text().replace('"opus"', '"sonnet"')
     place.hooks.write_text(settings)
     mcp = place.mcp.read_text()
-    place.mcp.write_text(mcp.replace("17", "18") if host == "claude" else mcp + '\n[projects."/new"]\ntrust_level = "trusted"\n')
+    place.mcp.write_text(
+        mcp.replace("17", "18") if host == "claude" else mcp + '\n[projects."/new"]\ntrust_level = "trusted"\n'
+    )
     uninstall(place, home if receipt else home / "elsewhere")
     assert Document(place.hooks.read_text()).value == Document(SETTINGS.replace('"opus"', '"sonnet"')).value
     assert "// loud" in place.hooks.read_text() and "// what I like" in place.hooks.read_text()
     if host == "claude":
         assert json.loads(place.mcp.read_text()) == json.loads(STATE.replace("17", "18"))
     else:
-        assert place.mcp.read_text().startswith(CONFIG) and "memos" not in place.mcp.read_text() and "/new" in place.mcp.read_text()
+        assert (
+            place.mcp.read_text().startswith(CONFIG)
+            and "memos" not in place.mcp.read_text()
+            and "/new" in place.mcp.read_text()
+        )
 
 
 def test_a_hook_of_somebody_else_in_our_group_stays(claude: Place, home: Path) -> None:
@@ -148,7 +154,9 @@ def test_a_hook_of_somebody_else_in_our_group_stays(claude: Place, home: Path) -
     settings["hooks"]["Stop"][0]["hooks"].insert(0, {"type": "command", "command": "say done"})
     claude.hooks.write_text(json.dumps(settings))
     uninstall(claude, home)
-    assert json.loads(claude.hooks.read_text()) == {"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "say done"}]}]}}
+    assert json.loads(claude.hooks.read_text()) == {
+        "hooks": {"Stop": [{"hooks": [{"type": "command", "command": "say done"}]}]}
+    }
 
 
 def test_a_server_of_that_name_is_not_touched(claude: Place, codex: Place, home: Path) -> None:
@@ -192,7 +200,11 @@ def test_files_keep_their_permissions_and_links(claude: Place, home: Path, tmp_p
     real.chmod(0o640)
     claude.hooks.symlink_to(real)
     install(claude, Reach(), home)
-    assert claude.hooks.is_symlink() and stat.S_IMODE(real.stat().st_mode) == 0o640 and "memos.hosts.hook" in real.read_text()
+    assert (
+        claude.hooks.is_symlink()
+        and stat.S_IMODE(real.stat().st_mode) == 0o640
+        and "memos.hosts.hook" in real.read_text()
+    )
     for copy in (home / "hosts").rglob("*"):
         assert copy.is_dir() or stat.S_IMODE(copy.stat().st_mode) == 0o600
 
@@ -212,7 +224,11 @@ HOOKS = st.dictionaries(
     st.lists(st.just({"matcher": "Bash", "hooks": [{"type": "command", "command": "lint"}]}), max_size=2),
     max_size=3,
 )
-OTHER = st.dictionaries(NAMES.filter(lambda n: n not in ("hooks", "mcpServers")), st.integers() | st.text(max_size=5) | st.just({"a": [1]}), max_size=4)
+OTHER = st.dictionaries(
+    NAMES.filter(lambda n: n not in ("hooks", "mcpServers")),
+    st.integers() | st.text(max_size=5) | st.just({"a": [1]}),
+    max_size=4,
+)
 
 
 @st.composite
@@ -221,11 +237,17 @@ def settings_files(draw: st.DrawFn) -> str:
     if draw(st.booleans()):
         value["hooks"] = draw(HOOKS)
     text = json.dumps(value, indent=draw(st.sampled_from([None, 2, 4, "\t"])), ensure_ascii=draw(st.booleans()))
-    return draw(st.sampled_from(["", "// mine\n"])) + text.replace("\n", draw(st.sampled_from(["\n", "\r\n"]))) + draw(st.sampled_from(["", "\n"]))
+    return (
+        draw(st.sampled_from(["", "// mine\n"]))
+        + text.replace("\n", draw(st.sampled_from(["\n", "\r\n"])))
+        + draw(st.sampled_from(["", "\n"]))
+    )
 
 
 @given(settings_files(), st.booleans(), st.booleans())
-def test_whatever_settings_there_are_they_are_kept(tmp_path_factory: pytest.TempPathFactory, text: str, receipt: bool, touched: bool) -> None:
+def test_whatever_settings_there_are_they_are_kept(
+    tmp_path_factory: pytest.TempPathFactory, text: str, receipt: bool, touched: bool
+) -> None:
     folder = tmp_path_factory.mktemp("any")
     place = place_of("claude-code", env={"CLAUDE_CONFIG_DIR": str(folder / "claude")})
     place.hooks.parent.mkdir()

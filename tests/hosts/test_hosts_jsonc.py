@@ -35,7 +35,10 @@ def written(draw: st.DrawFn, value: Any) -> str:
     """A value as somebody may write it: blanks, comments and trailing commas anywhere."""
     blank = lambda: draw(BLANKS)  # noqa: E731
     if isinstance(value, dict):
-        parts = [f"{blank()}{json.dumps(k, ensure_ascii=False)}{blank()}:{blank()}{draw(written(v))}{blank()}" for k, v in value.items()]
+        parts = [
+            f"{blank()}{json.dumps(k, ensure_ascii=False)}{blank()}:{blank()}{draw(written(v))}{blank()}"
+            for k, v in value.items()
+        ]
         opening, closing = "{", "}"
     elif isinstance(value, list):
         parts, opening, closing = [f"{blank()}{draw(written(v))}{blank()}" for v in value], "[", "]"
@@ -70,7 +73,9 @@ def test_a_member_put_and_dropped_leaves_the_rest(document: tuple[dict[str, Any]
 
 
 @given(documents(), NAMES, VALUES)
-def test_an_item_appended_and_dropped_leaves_every_comment(document: tuple[dict[str, Any], str], name: str, new: Any) -> None:
+def test_an_item_appended_and_dropped_leaves_every_comment(
+    document: tuple[dict[str, Any], str], name: str, new: Any
+) -> None:
     value, text = document
     edited = Document(text)
     if not isinstance(value.get(name, []), list):
@@ -93,7 +98,9 @@ def test_an_edit_keeps_comments_layout_and_trailing_commas() -> None:
     assert edited.text == TEXT.replace("}]}, //", "}]} //")
 
 
-@pytest.mark.parametrize("text", ["{", '{"a" 1}', '{"a": 1} x', "{'a': 1}", '{"a": 1,, "b": 2}', "/* {}", '{"a": 1, "a": 2}', "[" * 999])
+@pytest.mark.parametrize(
+    "text", ["{", '{"a" 1}', '{"a": 1} x', "{'a': 1}", '{"a": 1,, "b": 2}', "/* {}", '{"a": 1, "a": 2}', "[" * 999]
+)
 def test_what_is_no_json_is_refused(text: str) -> None:
     with pytest.raises(InvalidInput):
         Document(text)

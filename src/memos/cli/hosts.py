@@ -22,7 +22,9 @@ app = typer.Typer(
 Host = Annotated[str, typer.Argument(help="claude-code or codex.")]
 Project = Annotated[
     Path | None,
-    typer.Option("--project", help="Only for this project folder (default: for the user, --user-level).", file_okay=False),
+    typer.Option(
+        "--project", help="Only for this project folder (default: for the user, --user-level).", file_okay=False
+    ),
 ]
 UserLevel = Annotated[bool, typer.Option("--user-level", help="For everything the user does; the default.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would be written, and write nothing.")]
@@ -36,12 +38,18 @@ def install(
     user_level: UserLevel = False,
     url: Annotated[
         str | None,
-        typer.Option("--url", help="A MemOS server (default: the one that runs on the data folder, else none).", show_default=False),
+        typer.Option(
+            "--url",
+            help="A MemOS server (default: the one that runs on the data folder, else none).",
+            show_default=False,
+        ),
     ] = None,
     key_file: Annotated[
         Path | None, typer.Option("--key-file", help="File with the server's API key.", show_default=False)
     ] = None,
-    max_tokens: Annotated[int, typer.Option("--max-tokens", min=1, help="Budget of what is put before a prompt.")] = 1_500,
+    max_tokens: Annotated[
+        int, typer.Option("--max-tokens", min=1, help="Budget of what is put before a prompt.")
+    ] = 1_500,
     mcp: Annotated[bool, typer.Option("--mcp/--no-mcp", help="Also give the agent the tools of `memos mcp`.")] = True,
     dry_run: DryRun = False,
 ) -> None:
@@ -118,7 +126,9 @@ def hook(
     host: Annotated[str, typer.Argument(help="claude-code or codex.")],
     event: Annotated[str | None, typer.Argument(help="The event, where its JSON does not say.")] = None,
     url: Annotated[str | None, typer.Option("--url", help="A MemOS server.", show_default=False)] = None,
-    key_file: Annotated[Path | None, typer.Option("--key-file", help="File with its API key.", show_default=False)] = None,
+    key_file: Annotated[
+        Path | None, typer.Option("--key-file", help="File with its API key.", show_default=False)
+    ] = None,
     max_tokens: Annotated[int, typer.Option("--max-tokens", min=1, help="Budget of the block.")] = 1_500,
 ) -> None:
     """Answer one event of a host: its JSON on stdin, what the host takes on stdout. (`memos hosts install` writes the quicker
@@ -148,4 +158,3 @@ def _told(done: Installed, did: str, nothing: str) -> str:
         return f"MemOS {nothing} {where}; nothing to change"
     would = "would be " if done.dry_run else ""
     return "\n".join((f"MemOS {would}{did} {where}:", *(f"  {path}" for path in done.files)))
-

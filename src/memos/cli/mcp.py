@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import signal
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -73,15 +74,30 @@ def mcp(
 
     async def run() -> None:
         async with _door(ctx, url, **how) as door:
-            serving = asyncio.current_task()
-            assert serving is not None
-            with contextlib.suppress(NotImplementedError):  # Windows
-                asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, serving.cancel)
-            with contextlib.suppress(asyncio.CancelledError):
-                await serve_stdio(door, chosen)
+            _end_on_signals(door)
+            await serve_stdio(door, chosen)
 
-    with contextlib.suppress(KeyboardInterrupt):
-        asyncio.run(run())
+    asyncio.run(run())
+
+
+def _end_on_signals(door: Door) -> None:
+    """Have SIGTERM and SIGINT close the memory and end the process at once: a thread waits in a read of stdin, which nothing can
+    interrupt, so there is no other way out.
+    """
+    import asyncio
+
+    loop = asyncio.get_running_loop()
+    ending: list[asyncio.Task[None]] = []
+
+    async def end() -> None:
+        try:
+            await door.system.close()
+        finally:
+            os._exit(0)
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        with contextlib.suppress(NotImplementedError):  # Windows
+            loop.add_signal_handler(number, lambda: ending.append(loop.create_task(end())))
 
 
 @app.command("import")

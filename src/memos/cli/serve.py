@@ -74,7 +74,9 @@ def serve(
         try:
             reach.announce(str(settings.home), url)
         except OSError as error:
-            structlog.get_logger(__name__).warning("not_announced", error=str(error), why="hooks of hosts will not find it")
+            structlog.get_logger(__name__).warning(
+                "not_announced", error=str(error), why="hooks of hosts will not find it"
+            )
         print(line, flush=True)
 
     try:

@@ -128,9 +128,23 @@ def quiet_logs(*, quiet: bool = True) -> None:
     """What the library logs (`quiet`: only warnings) goes to stderr, so that stdout holds the answer alone."""
     import logging
 
-    import structlog
+    class OnStderr(logging.StreamHandler[Any]):
+        """Writes to what stderr is when something is said."""
 
-    structlog.configure(
-        wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING if quiet else logging.INFO),
-        logger_factory=structlog.PrintLoggerFactory(file=sys.stderr),
-    )
+        def emit(self, record: logging.LogRecord) -> None:
+            self.stream = sys.stderr
+            super().emit(record)
+
+    if not quiet:
+        import structlog
+
+        structlog.configure(
+            wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
+            logger_factory=structlog.PrintLoggerFactory(file=sys.stderr),
+        )
+        return
+    log = logging.getLogger("memos")
+    if not any(type(handler).__name__ == OnStderr.__name__ for handler in log.handlers):
+        log.setLevel(logging.WARNING)
+        log.addHandler(handler := OnStderr())
+        handler.setFormatter(logging.Formatter("%(levelname)s: %(message)s"))

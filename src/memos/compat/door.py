@@ -64,15 +64,15 @@ class Door:
         while (await self.ask("stats")).waiting.get("embed") and time.monotonic() < until:
             await self.pause(0.01)
 
-    async def listed(self, where: Mapping[str, Any], *, newest_first: bool = True) -> AsyncIterator[Memory]:
-        """The raw records that match, in order of creation, read page by page as they are asked for."""
+    async def listed(self, where: Mapping[str, Any], *, most: int | None = None) -> AsyncIterator[Memory]:
+        """The raw records that match, the newest first (`most` of them), read page by page as they are asked for."""
         cursor: str | None = None
-        while True:
-            page = await self.ask(
-                "list", filter=where, kinds=["trace"], limit=PAGE, cursor=cursor, newest_first=newest_first
-            )
+        while most is None or most > 0:
+            limit = PAGE if most is None else min(PAGE, most)
+            page = await self.ask("list", filter=where, kinds=["trace"], limit=limit, cursor=cursor)
             for memory in page.items:
                 yield memory
+            most = None if most is None else most - len(page.items)
             cursor = page.cursor
             if cursor is None:
                 return

@@ -5,14 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Sequence
 
-import structlog
-
 from memos.errors import StorageError
+from memos.logs import get_logger
 from memos.storage.ports import CubeInfo
 from memos.storage.sqlite.probe import held
 from memos.storage.sqlite.registry import SqliteRegistry
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 
 async def find_homes(registry: SqliteRegistry, ids: Sequence[str], cubes: Iterable[CubeInfo]) -> dict[str, str]:

@@ -9,9 +9,9 @@ from collections import Counter, OrderedDict
 from collections.abc import AsyncIterator, Callable
 
 import apsw
-import structlog
 
 from memos.errors import InvalidInput, MemosError, NotFound
+from memos.logs import get_logger
 from memos.memory.time import utcnow
 from memos.settings import Settings
 from memos.storage.files import cubes_at_once
@@ -20,7 +20,7 @@ from memos.storage.sqlite.cube import SqliteCube
 from memos.storage.sqlite.registry import SqliteRegistry
 from memos.storage.threads import aside
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 WEIGH_SHARE = 50  # weighing what is open takes at most 2 % of the time
 _EMPTY = "../empty.cube"  # beside the cubes: it belongs to nobody, and nothing is ever written into it

@@ -5,16 +5,16 @@ from __future__ import annotations
 import asyncio
 from typing import Literal
 
-import structlog
 from pydantic import BaseModel, Field
 
 from memos.errors import MemosError
 from memos.evolution.boundary import Before
+from memos.logs import get_logger
 from memos.memory.episode import Relation, RelationKind
 from memos.models.llm.port import ChatMessage, ChatModel, ChatRequest
 from memos.models.llm.structured import ask_for
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 SECONDS = 2.0
 _SHOWN = 600  # characters of each text

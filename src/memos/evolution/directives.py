@@ -15,6 +15,8 @@ from typing import Any
 
 from memos.errors import NotFound
 from memos.evolution import directive_words as w
+from memos.evolution import policies, skills
+from memos.evolution.against import breaking
 from memos.evolution.directives_heard import Directive, heard, said_instead
 from memos.memory.ids import new_id
 from memos.memory.learned import Form, PolicyBody, State
@@ -89,6 +91,10 @@ def tell_directives(
             if old.id != policy.id and body.state is not State.RETIRED and _opposite(directive, body):
                 _replaced(tx, old, body, policy.id, episode)
         told.append(policy.id)
+    marked = breaking(tx, [m for id in dict.fromkeys(told) if (m := tx.get(id)) is not None], owner)
+    if marked:  # what was learned and does what the user forbids is advised no more
+        policies.settle(tx, marked)
+        skills.settle(tx, marked)
     return tuple(dict.fromkeys(told))
 
 

@@ -124,6 +124,12 @@ def told(lesson: Lesson, environment: str, steps: Mapping[int, Step]) -> Told | 
     )
 
 
+def done_only(lesson: Lesson, steps: Mapping[int, Step]) -> Told:
+    """A lesson with what was done, and without words."""
+    done = tuple(steps[n] for n in lesson.steps.get("done", ()))
+    return Told(lesson, "", "", "", "", "", done, None, done)
+
+
 def said(step: Step) -> str:
     """What a call that failed said: its error, or what it printed."""
     use = step.use
@@ -263,7 +269,8 @@ def _share(a: Step, b: Step) -> bool:
 
 def _path(case: Case, calls: Sequence[Step], goal: int | None) -> Lesson | None:
     """The shortest way to the goal that the episode shows: the calls that worked, each once, and the check at its end."""
-    worked = [s for s in calls if ended(s) and not is_exploring(s)]
+    vain = _in_vain(calls)
+    worked = [s for s in calls if ended(s) and not is_exploring(s) and s.number not in vain]
     first = next((s for s in calls if not is_exploring(s)), None)
     if goal is None or not worked or first is None or case.reward.value is None:
         return None
@@ -283,6 +290,18 @@ def _path(case: Case, calls: Sequence[Step], goal: int | None) -> Lesson | None:
     return Lesson(
         case.episode.id, Form.PATH.value, bucket, numbers, value if case.reward.value > 0 else case.reward.value
     )
+
+
+def _in_vain(calls: Sequence[Step]) -> set[int]:
+    """The calls after which the same failed again as before: whatever they did, they did not help."""
+    out: set[int] = set()
+    for place, (step, again) in enumerate(zip(calls, _again(calls), strict=True)):
+        if again is None or ended(step) is not False:
+            continue
+        later = calls[place + again + 1]
+        if _same_call(later, step) and ended(later) is False and _kind(later) == _kind(step):
+            out.update(s.number for s in calls[place + 1 : place + again + 1])
+    return out
 
 
 def _without_repeats(done: tuple[Step, ...]) -> tuple[Step, ...]:

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from memos.evolution import gain, reliability
+from memos.evolution.against import AGAINST, broken, why_against
 from memos.evolution.by_hand import is_by_hand
 from memos.evolution.case import Case
 from memos.evolution.common import Heads, contains, heads_of, realised, shared, worth
@@ -26,10 +27,10 @@ from memos.evolution.induce import (
     procedure_key,
     telling,
 )
-from memos.evolution.lessons import OPEN, Told, alike_errors, head, kind_of, lessons_of, said, told
+from memos.evolution.lessons import OPEN, Told, alike_errors, done_only, head, kind_of, lessons_of, said, told
 from memos.evolution.policy_text import policy_text, policy_title
 from memos.evolution.refining import DRAWN, drawn
-from memos.evolution.reward import ended
+from memos.evolution.reward import FAILURE, ended
 from memos.memory.episode import Episode, Step
 from memos.memory.ids import id_to_bytes, new_id
 from memos.memory.learned import Action, Form, PolicyBody, State
@@ -51,7 +52,7 @@ def learn(tx: Any, case: Case) -> set[str]:
     rows; to be called in the change that learns from the episode.
     """
     id = case.episode.id
-    before, now = lived.lessons_of(tx.db, id), lessons_of(case)
+    before, now = lived.lessons_of(tx.db, id), [] if lived.is_told_again(tx.db, id) else lessons_of(case)
     former = {it.memory for it in before if it.memory is not None}
     _note_what_works(tx, case)
     if [*map(_shape, before)] == [*map(_shape, now)]:  # it teaches what it taught: only what that is worth may be new
@@ -83,6 +84,8 @@ def settle(tx: Any, ids: Collection[str]) -> set[str]:
         if is_by_hand(body):
             continue
         state, why = _state(tx, id, body, bool(memory.body.get("shared_from")))
+        if (forbidden := why_against(tx, memory)) is not None:
+            state, why = State.RETIRED, forbidden
         where = _boundary(tx, id, body)
         if state is body.state and where == body.boundary:
             continue
@@ -122,7 +125,13 @@ def _state(tx: Any, id: str, body: PolicyBody, is_copy: bool = False) -> tuple[S
     counted = lived.counted(tx.db, id)
     if not counted.values and (not counted.handed or body.state is State.RETIRED):
         return State.RETIRED, "nothing teaches it any more"
-    return reliability.policy_state(counted.support, gain.gain_of(tx.db, id), lived.outcomes(tx.db, id))
+    badly = sum(v <= FAILURE for v in counted.values)
+    if badly and counted.support < reliability.FEWEST_EPISODES:
+        return State.RETIRED, "the tasks that taught it went badly"
+    state, why = reliability.policy_state(counted.support, gain.gain_of(tx.db, id), lived.outcomes(tx.db, id))
+    if state is State.ACTIVE and badly >= counted.support:
+        return State.CANDIDATE, "as many tasks went badly with it as well"
+    return state, why
 
 
 # -- placing a lesson ----------------------------------------------------------------------------------------------
@@ -297,7 +306,11 @@ def _failed(tx: Any, form: Form, bucket: bytes) -> list[Told]:
     """What was done for nothing in tasks that began alike: paths only, for what resolves an error shows at once."""
     if form is not Form.PATH:
         return []
-    return _read(tx, lived.lessons_failed(tx.db, bucket, form.value, LOOK_BACK))
+    lessons = lived.lessons_failed(tx.db, bucket, form.value, LOOK_BACK)
+    there = lived.numbers_there(tx.db, {n for it in lessons for of in it.steps.values() for n in of})
+    whole = [it for it in lessons if all(n in there for of in it.steps.values() for n in of)]
+    steps = lived.steps_by_number(tx.db, {n for it in whole for n in it.steps.get("done", ())})
+    return [done_only(it, steps) for it in whole]
 
 
 def _has_fix(tx: Any, bucket: bytes) -> bool:
@@ -359,7 +372,7 @@ def _kept(tx: Any, found: Induced, episode: Episode) -> str:
         origin=Origin.AGENT,
         trust=TRUST_OF[Origin.AGENT],
         owner=episode.owner or None,
-        body={**found.body.to_body(), DRAWN: drawn(found.body)},
+        body={**found.body.to_body(), DRAWN: drawn(found.body), **_against(tx, found.body, episode.owner)},
     )
     tx.put(made, "induce", key=key)
     _linked(tx, made.id, found.members)
@@ -429,9 +442,17 @@ def _written(tx: Any, memory: Memory, body: PolicyBody, members: Sequence[Told],
         return
     title = memory.title if body.author != "rules" else policy_title(body)
     stored = {**memory.body, **body.to_body(), DRAWN: drawn(body)}
+    if _bare(old.procedure) != _bare(body.procedure):
+        stored |= _against(tx, body, memory.owner or "")
     tx.put(replace(memory, text=policy_text(body), title=title, body=stored), "generalise")
     if _bare(old.procedure) != _bare(body.procedure):
         lived.tell(tx, what, memory=memory.id, numbers={"parameters": len(body.parameters)})
+
+
+def _against(tx: Any, body: PolicyBody, owner: str) -> dict[str, str]:
+    """The mark of a policy that does what the user forbade."""
+    directive = broken(tx, body, owner)
+    return {} if directive is None else {AGAINST: directive}
 
 
 def _linked(tx: Any, id: str, members: Sequence[Told]) -> None:

@@ -10,7 +10,7 @@ import apsw
 
 from memos.memory.acting import LearningReport
 from memos.memory.model import Memory
-from memos.memory.time import to_micros
+from memos.memory.time import from_micros, to_micros
 from memos.storage.ports import ANY_STATUS, View
 from memos.storage.sqlite import lived, reads
 
@@ -42,7 +42,8 @@ class _Span:
 
 def report(db: apsw.Connection, cube: str, since: datetime, until: datetime) -> LearningReport:
     """The report of one cube for `since` <= t < `until` (aware UTC)."""
-    now, before = _span(db, since, until), _span(db, since - (until - since), since)
+    former = since - min(until - since, since - from_micros(0))  # as long a span before it, as far as there is one
+    now, before = _span(db, since, until), _span(db, former, since)
     events = [e for e in lived.events(db, since=since, limit=_MOST_EVENTS) if e.at < until]
     counts = Counter(e.what for e in events)
     passed = Counter(

@@ -22,9 +22,9 @@ WEIGHT: Mapping[SignalSource, float] = MappingProxyType(
 )
 EARLIER: Mapping[SignalSource, float] = MappingProxyType(
     {
-        SignalSource.USER: 0.5,  # what counts of an opinion once another came later: half, a quarter ...
-        SignalSource.VERIFIER: 0.25,  # a test that failed and then passes
-        SignalSource.MODEL: 0.25,
+        SignalSource.USER: 0.0,  # what counts of a word once another came later: a verdict replaces the one before it,
+        SignalSource.VERIFIER: 0.0,  # as a test that passes does one that failed;
+        SignalSource.MODEL: 0.25,  # of signs a part of each stays: half, a quarter ...
         SignalSource.IMPLICIT: 0.5,
         SignalSource.TOOL: 0.5,
     }
@@ -41,14 +41,15 @@ _AT_THE_END, _ON_THE_WHOLE = 0.6, 0.4  # of the tools' score: how the last call 
 def reward(steps: Sequence[Step], signals: Iterable[Signal]) -> Reward:
     """What an episode was worth, how sure that is, and the signals it is made of (in order, the tools' last).
 
-    Of each source, the mean score, later signals counting more (`EARLIER`; those of one moment count alike). Over the sources,
+    Of each source, the mean score, later signals counting more (`EARLIER`; those of one moment count alike). A user's verdict
+    also takes the place of what she let be seen before it. Over the sources,
 
         value = sum(w*s) / (sum(w) + DOUBT)            confidence = sum(w) / (sum(w) + DOUBT) * |sum(w*s)| / sum(w*|s|)
 
     with `WEIGHT` times the share of what each source said as w. (After the MemOS local plugin, which divided by the weights
     alone, so that a single faint sign gave 1.) `value` None where nobody and nothing says anything.
     """
-    told = [s for s in signals if s.what not in _ASIDE]
+    told = _standing([s for s in signals if s.what not in _ASIDE])
     fared = how_tools_fared(steps)
     if fared is not None:
         told.append(fared)
@@ -76,6 +77,12 @@ def how_tools_fared(steps: Sequence[Step]) -> Signal | None:
     well = sum(bool(ok) for ok in last.values()) / len(last)
     score = _AT_THE_END * (1 if ended(calls[-1]) else -1) + _ON_THE_WHOLE * (2 * well - 1)
     return Signal(SignalSource.TOOL, STEPS, _within(score), calls[-1].at)
+
+
+def _standing(signals: Sequence[Signal]) -> list[Signal]:
+    """Signals without the signs of a user who has said more clearly since what she thinks."""
+    verdict = max((s.at for s in signals if s.source is SignalSource.USER), default=None)
+    return [s for s in signals if verdict is None or s.source is not SignalSource.IMPLICIT or s.at >= verdict]
 
 
 def ended(step: Step) -> bool | None:

@@ -21,7 +21,8 @@ INSIDE = 0.5  # the share of a fix's episodes that must be those of a path for t
 CASES = 24  # lessons of each policy, those of the newest episodes
 GOAL = 1_000  # characters of what was asked for
 RECENT = 200  # episodes of a policy that are looked at for what else they teach, the newest
-_OF_A_CASE = ("goal", "failed", "done", "resolved")
+_OF_A_FAILURE = ("failed", "done", "resolved")
+_OF_A_CASE = ("goal", *_OF_A_FAILURE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,16 +110,18 @@ def support_of(db: apsw.Connection, policies: Iterable[str]) -> int:
     return int(str(db.execute(sql, (wanted,)).get))
 
 
-def cases(db: apsw.Connection, policy: str) -> list[Case]:
+def cases(db: apsw.Connection, policy: str, *, failed: bool = False) -> list[Case]:
     """The newest cases of a policy, in the order of their episodes, the best of each episode; those whose steps are gone are
-    left out.
+    left out. `failed`: only those in which something failed, without what was asked for.
     """
     best: dict[str, lived.Lesson] = {}
     for lesson in lived.lessons_newest(db, policy, CASES):
         known = best.get(lesson.episode)
         if known is None or lesson.value > known.value:
             best[lesson.episode] = lesson
-    steps = lived.steps_by_number(db, {n for it in best.values() for of in _OF_A_CASE for n in it.steps.get(of, ())})
+    named = _OF_A_FAILURE if failed else _OF_A_CASE
+    best = {episode: it for episode, it in best.items() if not failed or it.steps.get("failed")}
+    steps = lived.steps_by_number(db, {n for it in best.values() for of in named for n in it.steps.get(of, ())})
     out = []
     for episode, lesson in best.items():
 
@@ -128,8 +131,8 @@ def cases(db: apsw.Connection, policy: str) -> list[Case]:
 
         done = of("done", "resolved")
         if done:
-            goal = " ".join(s.words for s in of("goal"))
-            asked = (goal or _goal(db, episode))[:GOAL]
+            goal = "" if failed else " ".join(s.words for s in of("goal"))
+            asked = "" if failed else (goal or _goal(db, episode))[:GOAL]
             out.append(Case(policy, episode, asked, of("failed"), done, lesson.value))
     return out
 

@@ -6,7 +6,7 @@ Extractive: every tool and every input stands in evidence. No count goes into a 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
@@ -23,6 +23,7 @@ SEEN = 2  # episodes in which an error must have come up to be a pitfall
 LONGEST = 300  # characters of a pitfall or an example
 DESCRIPTION = 1_024  # characters, as the agent-skills format has it
 _REMEMBERED = 1_000  # characters of an error whose signature is
+PATTERNS, PATTERN = 16, 400  # goals or errors that a skill is found by, and characters of each
 _NAME_WORDS = 40  # characters of a name that is made of words
 
 _SAID = "please can could would you kindly the an me my us our we want need it this that and or of for with to in on"
@@ -31,7 +32,9 @@ _BRACES = re.compile(r"\{(\w+)\}")
 
 
 def draft(family: Family, cases: Sequence[Case]) -> SkillBody:
-    """A skill on probation, without a name that is known to be free, and without `examples`. `cases`: of all its policies."""
+    """A skill on probation, without a name that is known to be free, and without `examples`. `cases`: those of all its policies
+    in which something failed.
+    """
     lead = family.lead.body
     renamed = [_apart(lead, fix) for fix in family.fixes]
     parameters = {p.name: p for body in (*reversed(renamed), lead) for p in body.parameters}
@@ -47,6 +50,9 @@ def draft(family: Family, cases: Sequence[Case]) -> SkillBody:
         verification=lead.verification,
         tools=tuple(dict.fromkeys(a.tool for a in actions if a.tool)),
         environment=lead.environment,
+        goals=_patterns((lead.goal, *lead.goals)),
+        errors=_patterns(e for body in (lead, *renamed) if body.form is Form.FIX for e in (body.error, *body.errors)),
+        failing=tuple(dict.fromkeys(b.tool for b in (lead, *renamed) if b.form is Form.FIX and b.tool)),
         policies=tuple(p.id for p in family.members),
     )
 
@@ -83,6 +89,10 @@ def _is(action: Action, step: Step, policy: PolicyBody) -> bool:
         return False
     template, given = action.input.strip(), step.use.input.strip()
     return template == given or match(template, given, wide=wide(policy.parameters)) is not None
+
+
+def _patterns(said: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(s for s in said if s and len(s) <= PATTERN))[:PATTERNS]
 
 
 # -- its parts -------------------------------------------------------------------------------------------------------
@@ -195,6 +205,7 @@ def _apart(lead: PolicyBody, fix: Learned) -> PolicyBody:
     return replace(
         fix.body,
         error=new(fix.body.error),
+        errors=tuple(map(new, fix.body.errors)),
         trigger=new(fix.body.trigger),
         avoid=new(fix.body.avoid),
         procedure=tuple(Action(a.tool, new(a.input)) for a in fix.body.procedure),

@@ -25,6 +25,7 @@ from memos.memory.learned import NAME_LENGTH, Skill, SkillBody, is_skill_name, s
 from memos.memory.model import Kind, Memory
 from memos.storage.zipped import checked_members, readable
 from memos.text import front_matter
+from memos.text.applies import says_something
 
 FILE, FIELDS = "SKILL.md", "memos.json"
 DESCRIPTION, LICENSE = 1_024, 500  # characters
@@ -128,7 +129,10 @@ def _all_seen(value: Any) -> Any:
     return [_all_seen(v) for v in value] if isinstance(value, list) else value
 
 
-_TRAVELS = ("parameters", "preconditions", "procedure", "pitfalls", "examples", "verification", "tools", "environment")
+_SAID = ("parameters", "preconditions", "procedure", "pitfalls", "examples", "verification", "tools", "environment")
+_FOUND_BY = ("goals", "errors", "failing")  # what no guide shows: it only tells for which requests the skill is handed out
+_TRAVELS = (*_SAID, *_FOUND_BY)
+_PATTERNS, _PATTERN = 16, 400  # of those, and characters of each
 
 
 # -- in --------------------------------------------------------------------------------------------------------------
@@ -202,7 +206,10 @@ def _body(values: Mapping[str, front_matter.Value], guide: str, fields: bytes | 
     known = _structured(body, fields)
     if known is not None and render(known).strip() == guide.strip():
         return known
-    return replace(body, guide=guide.strip() or f"# {name}\n\n{body.description}")
+    body = replace(body, guide=guide.strip() or f"# {name}\n\n{body.description}")
+    if known is None:
+        return body
+    return replace(body, parameters=known.parameters, goals=known.goals, errors=known.errors, failing=known.failing)
 
 
 def _structured(body: SkillBody, fields: bytes | None) -> SkillBody | None:
@@ -223,9 +230,14 @@ def _structured(body: SkillBody, fields: bytes | None) -> SkillBody | None:
         )
     except (TypeError, ValueError, AttributeError):
         return None
-    for said in (*found.tools, found.environment, *(p.source for p in found.parameters)):
+    for said in (*found.tools, *found.goals, *found.errors, *found.failing, found.environment, *(p.source for p in found.parameters)):
         _visible(said)
-    return found if ok else None
+    return replace(found, goals=_telling(found.goals), errors=_telling(found.errors)) if ok else None
+
+
+def _telling(patterns: Iterable[str]) -> tuple[str, ...]:
+    """Of the patterns of a stranger, those that say something: one that is all parameters would fit every request."""
+    return tuple(p for p in patterns if len(p) <= _PATTERN and says_something(p))[:_PATTERNS]
 
 
 def _text(data: bytes) -> str:

@@ -105,12 +105,13 @@ def _draw(tx: SqliteTx, found: Family) -> str | None:
     memory = None if known is None else tx.get(known)
     if not found.lead.stands or (memory is None and (_covered(tx, found) or not _is_enough(tx, found.lead.id))):
         return known if memory is not None else None
-    seen = [case for member in found.members for case in cases(tx.db, member.id)]
-    made = draft(found, seen)
+    failed = [case for member in found.members for case in cases(tx.db, member.id, failed=True)]
+    made = draft(found, failed)
     # other examples make no other skill
     digest = hashlib.sha256(json.dumps(made.to_body(), sort_keys=True).encode()).hexdigest()
     if memory is not None and (memory.status is Status.RETRACTED or memory.body.get(DRAWN) == digest):
         return known
+    seen = [case for member in found.members for case in cases(tx.db, member.id)]
     why = refused(made, found, seen)
     if why:
         _tell_refused(tx, found, why, digest)
@@ -180,8 +181,7 @@ def _link(tx: SqliteTx, skill: str, policies: Collection[str]) -> None:
 def _tell_refused(tx: SqliteTx, found: Family, why: str, digest: str) -> None:
     """Once for each draft: that a skill was not made."""
     numbers = {"why": why, "draft": digest[:16]}
-    before = lived.events(tx.db, memory=found.lead.id, limit=1_000)
-    if not any(e.what == "skill.refused" and e.numbers.get("draft") == digest[:16] for e in before):
+    if not lived.was_told(tx.db, "skill.refused", found.lead.id, "draft", digest[:16]):
         lived.tell(tx, "skill.refused", memory=found.lead.id, numbers=numbers)
 
 

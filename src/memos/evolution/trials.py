@@ -18,7 +18,8 @@ from memos.text.calls import calls_in
 from memos.text.template import match
 
 PASS, FAIL, UNKNOWN = "pass", "fail", "unknown"
-DONE = 0.6  # share of a procedure's actions, in order, that must have been taken for it to have been followed
+DONE, FEWEST = 0.8, 3  # of a procedure of three actions or more, the share that must have been taken, the decisive ones among it
+BEGUN = 0.6  # the share after which a call of it that failed shows that it does not work
 _MOST_CHARS = 20_000  # of an input that are compared
 
 
@@ -76,8 +77,17 @@ def outcome_of(reward: float | None, followed: bool | None) -> str:
 
 
 def was_followed(actions: Sequence[Action], steps: Sequence[Step]) -> bool | None:
-    """Whether most actions of a procedure were taken; None where it names none."""
-    return taken(actions, steps) >= DONE * len(actions) if actions else None
+    """Whether a procedure was carried out: each action, or, of three or more, nearly all with the last two, which decide; or most,
+    up to one that failed. What was done in part says nothing. None where it names no action.
+    """
+    if not actions:
+        return None
+    count = taken(actions, steps)
+    if count == len(actions):
+        return True
+    if len(actions) >= FEWEST and count >= DONE * len(actions) and taken(actions[-2:], steps) == 2:
+        return True
+    return count >= BEGUN * len(actions) and all_worked(actions, steps) is False
 
 
 def taken(actions: Sequence[Action], steps: Sequence[Step]) -> int:

@@ -88,7 +88,7 @@ def _new(tx: WriteTx, said: Said, it: Learnt) -> Memory:
     body = WorldBody(
         said.section, said.environment, said.subject, (it.memory.id,), weight.holds, weight.fails, author=RULES
     )
-    stored = tx.put(_memory(said, body, weight.confidence, it.memory.owner, _since(it.steps.values())), "state")
+    stored = tx.put(_memory(said, body, weight.confidence, it.memory.owner, it.since), "state")
     lived.tell(tx, "world.stated", memory=stored.id, numbers={"holds": weight.holds})
     for step in _looked_back(tx, it):
         tx.link(Edge(step, stored.id, EdgeType.CONTRADICTS))
@@ -145,7 +145,7 @@ def _leave(tx: WriteTx, other: Memory, policy: str, kept: str) -> None:
 def _looked_back(tx: WriteTx, it: Learnt) -> list[str]:
     """Steps of former episodes that speak against a statement that is new: it may be made from what came late."""
     out: list[str] = []
-    for id in lived_world.episodes_with(_db(tx), sorted(it.failed_at), after=min(it.steps, default=0), limit=LOOK_BACK):
+    for id in lived_world.episodes_with(_db(tx), sorted(it.failed_at), after=it.first, limit=LOOK_BACK):
         episode = lived.episode(_db(tx), id)
         if episode is not None and episode.learned_at is not None:
             step = against(it, id, episode.environment, lived.steps(_db(tx), id), episode.reward)

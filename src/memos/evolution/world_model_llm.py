@@ -13,11 +13,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-import structlog
-
 from memos.evolution.by_hand import BY_HAND
 from memos.evolution.world import statements_of, weigh
 from memos.evolution.world_said import Learnt, learnt, slot_of
+from memos.logs import get_logger
 from memos.memory.ids import new_id
 from memos.memory.learned import Form, State, WorldBody
 from memos.memory.model import TRUST_OF, Edge, EdgeType, Kind, Memory, Origin, Status
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
 
     from memos.evolution.world_model_answer import Abstracted, Stated
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 EDITION = 1  # of what is asked
 MOST_POLICIES = 12  # of one call, the new ones first

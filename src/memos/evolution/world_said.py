@@ -9,6 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -70,9 +71,16 @@ class Learnt:
     db: apsw.Connection
 
     @cached_property
-    def steps(self) -> dict[int, Step]:
-        """The steps of its lessons by number, as far as they are there."""
-        return lived.steps_by_number(self.db, {n for it in self.lessons for of in it.steps.values() for n in of})
+    def first(self) -> int:
+        """The number of the first step of its lessons that is there; 0 when none is."""
+        numbers = sorted({n for it in self.lessons for of in it.steps.values() for n in of})
+        return next((n for n in numbers if lived.steps_by_number(self.db, (n,))), 0)
+
+    @property
+    def since(self) -> datetime | None:
+        """When the first of its steps was made, of those that are there."""
+        numbers = {n for it in self.lessons for of in it.steps.values() for n in of}
+        return min((s.at for s in lived.steps_by_number(self.db, numbers).values()), default=None)
 
     @cached_property
     def environments(self) -> Counter[str]:
@@ -117,9 +125,24 @@ class Learnt:
         failed = [s.use for s in self.failed if s.use is not None]
         return tuple(a for a in self.body.procedure if not any(_is(a, use, self.body) for use in failed))
 
+    @cached_property
+    def failed_steps(self) -> dict[int, Step]:
+        """The steps that failed, by number."""
+        return {s.number: s for s in self.failed}
+
+    @cached_property
+    def is_retried(self) -> bool:
+        """Whether what failed worked in the end, just as it was."""
+        tried = {(s.use.tool, s.use.input) for s in self.failed if s.use is not None}
+        for lesson in reversed(self.lessons):  # the newest shows it mostly, and the others need not be read
+            for step in lived.steps_by_number(self.db, lesson.steps.get("resolved", ())).values():
+                if step.use is not None and (step.use.tool, step.use.input) in tried:
+                    return True
+        return not self.helped or any((s.use.tool, s.use.input) in tried for s in self.helped if s.use is not None)
+
     def _of(self, *whats: str) -> tuple[Step, ...]:
         numbers = {n for lesson in self.lessons for what in whats for n in lesson.steps.get(what, ())}
-        return tuple(self.steps[n] for n in sorted(numbers) if n in self.steps)
+        return tuple(lived.steps_by_number(self.db, numbers).values())
 
 
 def learnt(db: apsw.Connection, policy: Memory) -> Learnt:
@@ -149,7 +172,7 @@ def _of_fix(it: Learnt) -> Said | None:
     steps = tuple(a for a in it.body.procedure if not (a.tool == tool and a.input == wanted))
     if not steps:
         text = f"{what} sometimes fails with “{error}” and then works when it is tried again"
-    elif _is_retried(it):
+    elif it.is_retried:
         text = f"{what} fails with “{error}” unless {procedure(steps)} ran before it"
     else:
         text = f"{what} fails with “{error}”; {procedure(steps)} works there"
@@ -196,7 +219,9 @@ def _failing(it: Learnt) -> str:
     """What fails, with the policy's parameters in it: as most lessons show it."""
     shown: Counter[str] = Counter()
     for lesson in it.lessons:
-        failed = next((s.use for n in lesson.steps.get("failed", ()) if (s := it.steps.get(n)) is not None), None)
+        failed = next(
+            (s.use for n in lesson.steps.get("failed", ()) if (s := it.failed_steps.get(n)) is not None), None
+        )
         if failed is None or not failed.input.strip():
             continue
         again = next((a.input for a in it.body.procedure if it.body.form is Form.FIX and _is(a, failed, it.body)), None)
@@ -214,7 +239,9 @@ def _values(it: Learnt, lesson: lived.Lesson, failed: ToolUse) -> dict[str, str]
     line = telling_line(failed.error or failed.output)
     for error in (body.error, *body.errors):
         found |= {value: name for name, value in (match(error, line, wide=spaced) or {}).items()}
-    helped = [s.use for n in lesson.steps.get("done", ()) if (s := it.steps.get(n)) is not None and s.use is not None]
+    done = lesson.steps.get("done", ())
+    found_steps = lived.steps_by_number(it.db, done)
+    helped = [s.use for n in done if (s := found_steps.get(n)) is not None and s.use is not None]
     for action in body.procedure:
         for use in helped:
             if use.tool == action.tool and (values := match(action.input, use.input, wide=spaced)) is not None:
@@ -240,12 +267,6 @@ def _error(it: Learnt) -> str:
     return "" if last is None else clipped(telling_line(last.error or last.output), SHOWN)
 
 
-def _is_retried(it: Learnt) -> bool:
-    """Whether what failed worked in the end, just as it was."""
-    tried = {(s.use.tool, s.use.input) for s in it.failed if s.use is not None}
-    return not it.helped or any((s.use.tool, s.use.input) in tried for s in it.helped if s.use is not None)
-
-
 # -- against it ----------------------------------------------------------------------------------------------------
 
 
@@ -255,12 +276,11 @@ def against(it: Learnt, episode: str, environment: str, steps: Sequence[Step], r
     """
     if any(lesson.episode == episode for lesson in it.lessons) or (it.environment and environment != it.environment):
         return None
-    first = min((s.number for s in it.steps.values()), default=0)
     before: list[Step] = []
     for step in steps:
         if step.use is None:
             continue
-        if step.number > first and worked(step.use) and _meant(it, step.use):
+        if worked(step.use) and _meant(it, step.use) and step.number > it.first:
             return step if _speaks(it, before, reward) else None
         before.append(step)
     return None
@@ -275,10 +295,12 @@ def _meant(it: Learnt, use: ToolUse) -> bool:
     """Whether it is the call of which a policy says that it fails: the very same; of an avoid, also one as its pattern says."""
     if it.body.form is Form.AVOID:
         return context_of(use) in it.failed_at or is_one_of(it.body, use)
+    if context_of(use) not in it.failed_at:
+        return False
     helped = {(s.use.tool, s.use.input) for s in it.helped if s.use is not None}
     failed = {(s.use.tool, s.use.input) for s in it.failed if s.use is not None}
     is_the_fix = any(_is(a, use, it.body) for a in it.fixes) or (use.tool, use.input) in helped - failed
-    return context_of(use) in it.failed_at and not is_the_fix
+    return not is_the_fix
 
 
 def _speaks(it: Learnt, before: Collection[Step], reward: float | None) -> bool:

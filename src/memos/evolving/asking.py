@@ -9,14 +9,13 @@ from collections import Counter
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
-import structlog
-
 from memos.errors import MemosError, ModelBusy, ModelTimeout, ModelUnavailable, OverBudget
+from memos.logs import get_logger
 from memos.models.llm.port import ChatModel
 from memos.models.llm.purposes import Llms
 from memos.scheduler.worker import backoff
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 T = TypeVar("T")
 
 OVER_SECONDS = 900.0  # at most, until it is looked again whether a user may have more asked

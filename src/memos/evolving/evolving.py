@@ -14,8 +14,6 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any
 
-import structlog
-
 from memos.cubes.pool import CubePool
 from memos.errors import StorageError
 from memos.evolution import judging, refining, skill_writing
@@ -23,6 +21,7 @@ from memos.evolution.learn import CaseBuilder, close_idle, learn_episode
 from memos.evolution.world_model_llm import abstract_world
 from memos.evolving.asking import FAILURES, Asking, Away
 from memos.evolving.carrying import carry
+from memos.logs import get_logger
 from memos.memory.acting import Evolved
 from memos.memory.episode import Signal
 from memos.memory.time import to_micros, utcnow
@@ -40,10 +39,12 @@ from memos.storage.sqlite.probe import next_learning
 from memos.storage.sqlite.registry import SqliteRegistry
 from memos.storage.tasks import NewTask, TaskQueue
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 SLICE_SECONDS = 20.0  # how long one task begins to learn before other cubes have their turn
 LOOK_SECONDS = 2.0  # until it is looked what is due, so that no call which follows at once has to wait for a change
+QUIET = 0.05  # since the last change of a cube, until the next episode is learned from
+LONGEST_REST = 0.2  # that it is waited for this between two episodes
 AT_ONCE = 1.0  # seconds below which a task does not wait in a lane of its own
 ASKED_FOR = timedelta(hours=24)  # after its end, until which a model that is away is asked about an episode again
 BROKEN = timedelta(hours=1)  # until an episode is tried again that could not be learned from
@@ -107,7 +108,8 @@ class Evolving:
 
     async def again(self, info: CubeInfo, store: SqliteCube) -> None:
         """Have learned anew, in the background, what is due now: after a deletion, something else may follow from the rest."""
-        if self._settings.evolve and self._settings.background and await store.lived(lived.due, utcnow(), 1):
+        due = await store.lived(lived.due, utcnow(), 1)
+        if due:
             await self.soon(info, 0)
 
     async def learn(self, info: CubeInfo, store: SqliteCube, *, now: bool = False) -> Evolved:
@@ -155,7 +157,10 @@ class Evolving:
                 id = next((id for id in found if id not in run.broken), None)
                 if id is None:
                     break
-                await self._learn(store, id, await self._ask(info, store, id, run), run)
+                asked = await self._ask(info, store, id, run)
+                if until is not None:
+                    await _quiet(store)
+                await self._learn(store, id, asked, run)
             if self._asking.has_model:
                 await self._catch_up(info, store, run, until)
                 await self._find_words(info, store)
@@ -189,7 +194,7 @@ class Evolving:
             lived.postpone(tx, id, utcnow() + BROKEN)
 
         try:
-            run.learned += await store.write(learn, Change(actor=ACTOR, cause=f"learned from episode {id}"))
+            run.learned += await store.write_patiently(learn, Change(actor=ACTOR, cause=f"learned from episode {id}"))
         except StorageError:
             raise
         except FAILURES as e:
@@ -265,6 +270,15 @@ class Evolving:
         except FAILURES as e:
             log.warning("words_unusable", memory=memory.id, error=named(e))
         await store.write(partial(keep, memory=memory, words=words), Change(actor=ACTOR, cause="a model's words"))
+
+
+async def _quiet(store: SqliteCube) -> None:
+    """Wait until nobody has changed a cube for a moment, so that an agent in the midst of a turn meets no learning; not for long
+    in one that is changed all the time.
+    """
+    end = time.monotonic() + LONGEST_REST
+    while (left := QUIET - store.quiet_seconds) > 0 and time.monotonic() < end:  # noqa: ASYNC110 - a time is waited for
+        await asyncio.sleep(left)
 
 
 async def _world(store: SqliteCube, model: Any) -> int:

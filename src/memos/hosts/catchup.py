@@ -33,9 +33,9 @@ def take_over(
 ) -> None:
     """Report what the transcript of a session holds after what was taken over already.
 
-    `who`: the fields that say whose it is. `before`: (id, text) of a message that is about to be reported; what follows it is left.
-    `over`: nothing more comes, so that calls without a result are reported as they are. Raises Away; what was taken over by then
-    is not taken again.
+    `who`: the fields that say whose it is. `before`: (id, text) of a message that is about to be reported; what follows it
+    is left. `over`: nothing more comes, so that calls without a result are reported as they are. Raises Away; what was taken
+    over by then is not taken again.
     """
     path = session.transcript
     if not path or not os.path.isfile(path):
@@ -58,8 +58,10 @@ def take_over(
 
 def _is(turn: Turn, message: tuple[str, str]) -> bool:
     id, text = message
-    return digest(turn.text or "") == digest(text) if not (id and turn.key) else turn.key == id and (
-        digest(turn.text or "") == digest(text) or (turn.text or "").startswith("/")
+    return (
+        digest(turn.text or "") == digest(text)
+        if not (id and turn.key)
+        else turn.key == id and (digest(turn.text or "") == digest(text) or (turn.text or "").startswith("/"))
     )
 
 
@@ -71,7 +73,8 @@ def _begin(memory: Memory, session: Session, who: dict[str, Any], turn: Turn) ->
         session.turn = known
         return None
     key = key_of(turn.key or f"{session.id}@{turn.start}", text)
-    _told(memory, "start_turn", {**who, "text": fit(text, MOST_TEXT), "key": key, "recall": False, "at": turn.at})
+    if fit(text, MOST_TEXT).strip():
+        _told(memory, "start_turn", {**who, "text": fit(text, MOST_TEXT), "key": key, "recall": False, "at": turn.at})
     session.turn, session.reply = key, ""
     return turn.at
 
@@ -91,12 +94,10 @@ def _waiting(turn: Turn) -> int | None:
     return next((call.start for call in turn.calls if not call.done), None)
 
 
-def _end(
-    memory: Memory, session: Session, who: dict[str, Any], turn: Turn, at: str | None, cut: int | None
-) -> None:
+def _end(memory: Memory, session: Session, who: dict[str, Any], turn: Turn, at: str | None, cut: int | None) -> None:
     """Report the steps and the reply of a turn, as far as they are not reported."""
     calls = [c for c in turn.calls if (cut is None or c.start < cut) and _wanted(session, c)]
-    said = []
+    said: list[tuple[str, str]] = []
     for id, text, start in turn.said:
         if cut is not None and start >= cut:
             continue
@@ -107,11 +108,16 @@ def _end(
     place = {name: value for name, value in who.items() if name not in ("environment", "max_tokens")}
     for first in range(0, len(calls), _BATCH):
         steps = [call.fields() for call in calls[first : first + _BATCH]]
-        _told(memory, "end_turn", {**place, "steps": steps, "key": f"{session.turn}:steps:{steps[-1]['call_id']}", "at": at})
+        _told(
+            memory,
+            "end_turn",
+            {**place, "steps": steps, "key": f"{session.turn}:steps:{steps[-1]['call_id']}", "at": at},
+        )
     if said:
         text = "\n\n".join(words for _, words in said)
         fields = {**place, "text": fit(text, MOST_TEXT), "key": f"{session.turn}:end:{said[-1][0]}", "at": at}
-        _told(memory, "end_turn", fields)
+        if fields["text"].strip():
+            _told(memory, "end_turn", fields)
         session.reply = digest(said[-1][1])
     met = {call.id for call in turn.calls}
     session.calls = [id for id in session.calls if id not in met]

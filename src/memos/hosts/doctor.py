@@ -22,8 +22,8 @@ _PATIENCE = 30.0  # seconds
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """What is installed where. `server`: the address of the one that runs on the home. `behind`: sessions of which something could
-    not be reported yet.
+    """What is installed where. `server`: the address of the one that runs on the home. `behind`: sessions of which something
+    could not be reported yet.
     """
 
     home: Path
@@ -33,7 +33,11 @@ class Overview:
 
     def lines(self) -> list[str]:
         """For people."""
-        at = f"at {self.server}" if self.server else "does not run; hooks open the data folder themselves, which is slower"
+        at = (
+            f"at {self.server}"
+            if self.server
+            else "does not run; hooks open the data folder themselves, which is slower"
+        )
         out = [f"server on {self.home}: {at}"]
         for one in self.places:
             mcp = "MCP server" if one.mcp else "no MCP server"
@@ -46,8 +50,8 @@ class Overview:
 
 @dataclass(frozen=True, slots=True)
 class Examined:
-    """How an installed hook did. `seconds`: its round trip, as the host would wait for it. `problems`: what is wrong, to be mended
-    from the first on.
+    """How an installed hook did. `seconds`: its round trip, as the host would wait for it. `problems`: what is wrong, to be
+    mended from the first on.
     """
 
     host: str

@@ -107,15 +107,17 @@ def without_block(path: Path, text: str) -> str:
     if start < 0 and end < 0:
         return text
     if start < 0 or end < start:
-        raise InvalidInput(f"{path}: one of the two lines that mark the block of MemOS is gone; take the block out by hand")
+        raise InvalidInput(
+            f"{path}: one of the two lines that mark the block of MemOS is gone; take the block out by hand"
+        )
     rest = text[end + len(_END) :].removeprefix("\r").removeprefix("\n")
     head = text[:start]
     return head.removesuffix("\n") + rest if head.endswith("\n\n") else head + rest
 
 
 def write(path: Path, content: bytes) -> None:
-    """Write a file whole or not at all, with the permissions of the one it takes the place of (else only for its owner). A link is
-    followed.
+    """Write a file whole or not at all, with the permissions of the one it takes the place of (else only for its owner). A link
+    is followed.
     """
     path = Path(os.path.realpath(path))
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -15,7 +15,7 @@ from types import FrameType
 from typing import Any
 
 from memos.hosts import catchup
-from memos.hosts.reach import Away, Embedded, Refused, Server, key_in, running
+from memos.hosts.reach import Away, Embedded, Nowhere, Refused, Server, key_in, running
 from memos.hosts.session import Session, digest, left_behind
 from memos.hosts.transcript import (
     MOST_OUTPUT,
@@ -34,11 +34,30 @@ from memos.hosts.transcript import (
 from memos.hosts.transcript import Call as _Call
 
 HOSTS = ("claude-code", "codex")
-DEADLINES = {"UserPromptSubmit": 5.0, "PostToolUse": 3.0, "PostToolUseFailure": 3.0, "SessionStart": 5.0, "SessionEnd": 5.0}
+DEADLINES = {
+    "UserPromptSubmit": 5.0,
+    "PostToolUse": 3.0,
+    "PostToolUseFailure": 3.0,
+    "SessionStart": 5.0,
+    "SessionEnd": 5.0,
+}
 DEADLINE = 10.0  # seconds, of every other event
+_LEFT = 5  # sessions that are taken over at the start of another
 START_TOKENS, HINT_TOKENS = 600, 400
-_VALUES = ("--home", "--url", "--key-file", "--user", "--cube", "--max-tokens", "--deadline", "--event", "--environment")
-_USAGE = f"usage: memos hook {{{'|'.join(HOSTS)}}} [{' X] ['.join(_VALUES)} X] [--no-embedded], the event's JSON on stdin"
+_VALUES = (
+    "--home",
+    "--url",
+    "--key-file",
+    "--user",
+    "--cube",
+    "--max-tokens",
+    "--deadline",
+    "--event",
+    "--environment",
+)
+_USAGE = (
+    f"usage: memos hook {{{'|'.join(HOSTS)}}} [{' X] ['.join(_VALUES)} X] [--no-embedded], the event's JSON on stdin"
+)
 
 
 class Run:
@@ -66,7 +85,7 @@ class Run:
         elif embedded:
             self.memory = Embedded(given.get("--home"))
         else:
-            raise Away(f"no server runs on {self.home}")
+            self.memory = Nowhere(self.home)
 
     def answer(self) -> str:
         """Do what the event asks for, and what the agent is to know (mostly nothing)."""
@@ -101,10 +120,6 @@ class Run:
     def _session_start(self) -> str:
         with self._session().held(self.until) as session:
             self._take_over(session)
-        for other in left_behind(self.home, self.host, self.who["session"])[:3]:
-            with other.held(self.until):
-                catchup.take_over(self.memory, other, {**self.who, "session": other.id})
-                other.behind = False
         query, tiers = f"working on {self.environment or 'this project'}", ["guidance", "world"]
         tokens = min(START_TOKENS, self.tokens)
         if self.event.get("source") == "compact":
@@ -116,6 +131,14 @@ class Run:
             fields["tiers"] = tiers
         return self._block(self.memory.tell("recall", fields).get("context"), tokens)
 
+    def afterwards(self) -> None:
+        """When the host has its answer: take over what earlier sessions could not report."""
+        if self.name == "SessionStart":
+            for other in left_behind(self.home, self.host, self.who["session"])[:_LEFT]:
+                with other.held(self.until):
+                    catchup.take_over(self.memory, other, {**self.who, "session": other.id})
+                    other.behind = False
+
     def _last_prompt(self) -> str:
         path = str(self.event.get("transcript_path") or "")
         try:
@@ -125,10 +148,13 @@ class Run:
         return next((t.text for t in reversed(found) if t.text), "")
 
     def _prompt(self) -> str:
-        text, id = str(self.event.get("prompt") or ""), str(self.event.get("prompt_id") or self.event.get("turn_id") or "")
+        text, id = (
+            str(self.event.get("prompt") or ""),
+            str(self.event.get("prompt_id") or self.event.get("turn_id") or ""),
+        )
         with self._session().held(self.until) as session:
             self._take_over(session, before=(id, text))
-            if not text.strip():
+            if not fit(text, MOST_TEXT).strip():
                 return ""
             key = catchup.key_of(id or f"{session.id}@{time.time_ns()}", text)
             fields = {**self._placed(), "text": fit(text, MOST_TEXT), "key": key, "max_tokens": self.tokens}
@@ -199,7 +225,13 @@ class Run:
         reply = self.event.get("last_assistant_message")
         result = reply if isinstance(reply, str) and reply.strip() else "\n\n".join(said[1] for said in turn.said[-1:])
         steps = [call.fields() for call in turn.calls if not call.tool.startswith(OWN_TOOLS)][-1_000:]
-        fields = {**self.who, "task": fit(turn.text, MOST_TEXT), "name": kind[:100], "key": f"{id}:{digest(result)}", "steps": steps}
+        fields = {
+            **self.who,
+            "task": fit(turn.text, MOST_TEXT),
+            "name": kind[:100],
+            "key": f"{id}:{digest(result)}",
+            "steps": steps,
+        }
         if result:
             fields["result"] = fit(result, MOST_TEXT)
         self.memory.tell("report_subagent", fields)
@@ -244,18 +276,18 @@ def main(arguments: list[str] | None = None) -> int:
         if os.environ.get("MEMOS_HOOKS", "").lower() in ("off", "0", "false", "no"):
             return 0
         event = json.loads(sys.stdin.buffer.read())
-        out = ""
         if isinstance(event, dict):
             run = Run(given["host"], given, event, "--no-embedded" not in given)
             try:
                 out = run.answer()
+                if out:
+                    sys.stdout.buffer.write(out.encode("utf-8", "replace") + b"\n")
+                    sys.stdout.flush()
+                run.afterwards()
             finally:
                 if isinstance(run.memory, Embedded):
                     run.memory.close()
         _watch(0)
-        if out:
-            sys.stdout.buffer.write(out.encode("utf-8", "replace") + b"\n")
-            sys.stdout.flush()
         for verb in catchup.let_go:
             _say(f"{verb} was refused and is not tried again")
     except (Away, Refused, TimeoutError) as e:

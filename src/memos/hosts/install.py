@@ -57,8 +57,8 @@ def install(place: Place, reach: Reach, home: Path, *, mcp: bool = True, dry_run
 
 
 def uninstall(place: Place, home: Path, *, dry_run: bool = False) -> Installed:
-    """Take MemOS out of a host: a file that is as it was written becomes what it was before, to the byte; of one that changed since,
-    only what is ours is taken out. What was remembered stays.
+    """Take MemOS out of a host: a file that is as it was written becomes what it was before, to the byte; of one that changed
+    since, only what is ours is taken out. What was remembered stays.
     """
     receipt = Receipt.load(_receipt_file(place, home))
     edits = [_taken_back(place, receipt, path, home) for path in dict.fromkeys((place.hooks, place.mcp))]
@@ -87,8 +87,8 @@ def standing(place: Place) -> Standing:
         problem = str(e)
     had = tuple(e for e in place.events if e in events)
     missing = tuple(e for e in place.events if e not in events)
-    command = commands[0] if commands else None
-    return Standing(place.host, place.scope, place.hooks, had, missing, mcp, command, problem)
+    first = commands[0] if commands else None
+    return Standing(place.host, place.scope, place.hooks, had, missing, mcp, first, problem)
 
 
 # -- hooks ---------------------------------------------------------------------------------------------------------
@@ -98,9 +98,7 @@ def _with_hooks(place: Place, reach: Reach) -> Edit:
     def change(document: Document) -> None:
         wanted = {event: group(place, event, reach) for event in place.events}
         there = [event for event, _, _ in _ours(document.value)]
-        if sorted(there) == sorted(wanted) and all(
-            wanted[event] in document.value["hooks"][event] for event in wanted
-        ):
+        if sorted(there) == sorted(wanted) and all(wanted[event] in document.value["hooks"][event] for event in wanted):
             return
         _drop_hooks(document, keep_empty=True)
         for event, entry in wanted.items():
@@ -110,7 +108,7 @@ def _with_hooks(place: Place, reach: Reach) -> Edit:
 
 
 def _drop_hooks(document: Document, *, keep_empty: bool = False) -> None:
-    """Take our hooks out; lists and groups that are empty then go too (`keep_empty`: only groups), other hooks of a group stay."""
+    """Take our hooks out; lists and groups that are empty then go too (`keep_empty`: only groups)."""
     hooks = document.value.get("hooks")
     touched = set()
     for event, groups in list(hooks.items()) if isinstance(hooks, dict) else ():

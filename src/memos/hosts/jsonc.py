@@ -50,7 +50,7 @@ class Document:
         return self.root.value
 
     def put(self, path: Sequence[str], value: Any) -> None:
-        """Set a member of an object, which is made where it is missing. Raises InvalidInput when something else is in its place."""
+        """Set a member of an object, which is made where it is missing. Raises InvalidInput when something else is there."""
         node, depth = self._deepest(path)
         if depth == len(path):
             self._splice(node.start, node.end, self._written(value, len(path)))

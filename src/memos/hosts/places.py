@@ -84,9 +84,18 @@ def _claude_code(project: Path | None, env: Mapping[str, str]) -> Place:
     folder = Path(given).expanduser() if given else Path.home() / ".claude"
     state = folder / ".claude.json" if given else Path.home() / ".claude.json"
     events = dict.fromkeys(
-        ("SessionStart", "UserPromptSubmit", "PostToolUse", "PostToolUseFailure", "Stop", "SubagentStop", "PreCompact", "SessionEnd")
+        (
+            "SessionStart",
+            "UserPromptSubmit",
+            "PostToolUse",
+            "PostToolUseFailure",
+            "Stop",
+            "SubagentStop",
+            "PreCompact",
+            "SessionEnd",
+        )
     )
-    events |= {"PostToolUse": _FOREVER, "PostToolUseFailure": _FOREVER}  # type: ignore[dict-item]
+    events |= {"PostToolUse": _FOREVER, "PostToolUseFailure": _FOREVER}
     asks = "Sessions that run already take it up when they are started again; /hooks and /mcp in Claude Code show it."
     if project is None:
         return Place("claude-code", "user", folder / "settings.json", state, ("mcpServers", SERVER), events, asks)

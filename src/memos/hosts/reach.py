@@ -52,7 +52,7 @@ class Server:
             answer = json.loads(body)
         except ValueError:
             answer = None
-        if not isinstance(answer, dict) or "cube" not in answer and "trigger" not in answer:
+        if not isinstance(answer, dict) or ("cube" not in answer and "trigger" not in answer):
             raise Away("what answers there is no MemOS server")
         return answer
 
@@ -111,13 +111,27 @@ class Server:
             connection.close()
 
 
+class Nowhere:
+    """No server runs, and the library is not to be loaded: everything is told later."""
+
+    embedded = False
+
+    def __init__(self, home: str) -> None:
+        self._home = home
+
+    def tell(self, verb: str, fields: dict[str, Any]) -> dict[str, Any]:
+        """Raise Away."""
+        raise Away(f"no server runs on {self._home}")
+
+
 class Embedded:
     """The library in this process. It takes its time to load, so that it is opened at the first thing to tell."""
 
     embedded = True
 
     def __init__(self, home: str | None) -> None:
-        self._home, self._system = home, None
+        self._home = home
+        self._system: Any = None
 
     def tell(self, verb: str, fields: dict[str, Any]) -> dict[str, Any]:
         """The answer to a verb of agents, as far as a hook needs it. Raises Away and Refused."""
@@ -176,7 +190,9 @@ def announce(home: str, url: str) -> None:
     """Say in the state file that this process serves a home at an address."""
     path = os.path.join(home, STATE)
     with open(f"{path}.{os.getpid()}", "w", encoding="utf-8", opener=_private) as file:
-        json.dump({"url": url.replace("//0.0.0.0:", "//127.0.0.1:").replace("//[::]:", "//[::1]:"), "pid": os.getpid()}, file)
+        json.dump(
+            {"url": url.replace("//0.0.0.0:", "//127.0.0.1:").replace("//[::]:", "//[::1]:"), "pid": os.getpid()}, file
+        )
     os.replace(f"{path}.{os.getpid()}", path)
 
 

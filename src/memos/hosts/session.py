@@ -1,4 +1,4 @@
-"""What a hook remembers of a host's session: how far its transcript was taken over, and what was reported before it was read there.
+"""What a hook remembers of a host's session: how far its transcript was taken over, and what was reported before that.
 
 One small file for each session in `HOME/hosts/sessions`, without a word of what was said. It may be lost: the keys of what is
 reported are made from the host's ids, so that what is told again is stored once.
@@ -34,8 +34,21 @@ class Session:
     `behind`: something could not be reported.
     """
 
-    __slots__ = ("_file", "_lock", "ahead", "behind", "calls", "helpers", "host", "id", "offset", "reply",
-                 "transcript", "turn", "unseen")
+    __slots__ = (
+        "_file",
+        "_lock",
+        "ahead",
+        "behind",
+        "calls",
+        "helpers",
+        "host",
+        "id",
+        "offset",
+        "reply",
+        "transcript",
+        "turn",
+        "unseen",
+    )
 
     def __init__(self, home: str, host: str, id: str) -> None:
         folder = os.path.join(home, "hosts", "sessions")
@@ -79,7 +92,9 @@ class Session:
 
     def save(self) -> None:
         """Write the file, whole or not at all; and mark it while it is behind."""
-        value = {name: getattr(self, name) for name in ("host", "id", "transcript", "offset", "turn", "reply", "behind")}
+        value = {
+            name: getattr(self, name) for name in ("host", "id", "transcript", "offset", "turn", "reply", "behind")
+        }
         value |= {name: getattr(self, name)[-_MOST:] for name in ("unseen", "calls", "helpers", "ahead")}
         with open(f"{self._file}.{os.getpid()}", "w", encoding="utf-8") as file:
             json.dump(value, file)

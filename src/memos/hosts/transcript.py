@@ -11,6 +11,7 @@ from typing import Any
 
 MOST_OUTPUT = 20_000  # characters of what a tool gave back; the rest of a file that was read says little
 MOST_TEXT = 100_000  # characters of a message
+_OPENS, _CLOSES = "<memos-context>", "</memos-context>"
 _SHELLS = frozenset({"Bash", "exec_command", "shell", "shell_command", "local_shell"})
 _ASIDE = frozenset({"description", "timeout", "run_in_background", "workdir", "yield_time_ms", "max_output_tokens"})
 OWN_TOOLS = ("mcp__memos__", "memos__")  # what they give back comes from memory, and is not learned from again
@@ -33,7 +34,14 @@ class Call:
     def fields(self) -> dict[str, Any]:
         """As the verbs of agents take a step."""
         tool, given = plain_call(self.tool, self.input)
-        out = {"tool": tool, "input": given, "output": self.output, "error": self.error, "ok": self.ok, "call_id": self.id}
+        out = {
+            "tool": tool,
+            "input": given,
+            "output": self.output,
+            "error": self.error,
+            "ok": self.ok,
+            "call_id": self.id,
+        }
         return {name: value for name, value in out.items() if value is not None}
 
 
@@ -100,7 +108,12 @@ class _Claude:
                 self._prompt(record, queued.get("prompt"), start)
         elif isinstance(message, dict) and kind == "assistant":
             self._assistant(record, message.get("content"), start)
-        elif isinstance(message, dict) and kind == "user" and not record.get("isMeta") and not record.get("isCompactSummary"):
+        elif (
+            isinstance(message, dict)
+            and kind == "user"
+            and not record.get("isMeta")
+            and not record.get("isCompactSummary")
+        ):
             self._user(record, message.get("content"), start)
 
     def _assistant(self, record: dict[str, Any], content: Any, start: int) -> None:
@@ -268,7 +281,9 @@ def fitted(value: Any, depth: int = 0) -> Any:
 
 
 def fit(text: str, most: int) -> str:
-    """A text of at most `most` characters: its beginning and its end."""
+    """A text without what memory had put before a prompt, of at most `most` characters: its beginning and its end."""
+    while (start := text.find(_OPENS)) >= 0 and (end := text.find(_CLOSES, start)) >= 0:
+        text = text[:start].rstrip() + text[end + len(_CLOSES) :]
     if len(text) <= most:
         return text
     half = most // 2 - 20
@@ -288,7 +303,9 @@ def prompt_text(text: str) -> str:
     if "<command-name>" in head[:2_000] and head.startswith("<command-"):
         name, given = _between(head, "command-name"), _between(head, "command-args")
         return f"{name} {given}" if name and given else ""
-    if head.startswith(("<local-command-", "<task-notification", "<bash-", "<system-reminder>", "[Request interrupted by")):
+    if head.startswith(
+        ("<local-command-", "<task-notification", "<bash-", "<system-reminder>", "[Request interrupted by")
+    ):
         return ""
     return text.strip()
 

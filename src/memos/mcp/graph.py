@@ -84,6 +84,21 @@ async def held(door: Door) -> Held:
     return out
 
 
+async def known(door: Door, names: Iterable[str]) -> set[str]:
+    """Those of these names that entities have."""
+    wanted = list(dict.fromkeys(names))
+    found: set[str] = set()
+    cursor: str | None = None
+    while wanted:
+        where = {"tags": _OF, "info.graph": "entity", "info.name": {"in": wanted}}
+        page = await door.system.list(filter=where, limit=_PAGE, cursor=cursor, **door.where())
+        found |= {str(memory.info["name"]) for memory in page.items}
+        cursor = page.cursor
+        if cursor is None:
+            break
+    return found
+
+
 def _take(out: Held, said: list[tuple[str, str]], memory: Memory) -> None:
     info = memory.info
     match info.get("graph"):

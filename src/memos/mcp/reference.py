@@ -9,7 +9,18 @@ from pydantic import ConfigDict, Field
 from memos.errors import NotFound
 from memos.mcp.args import Args, Listing, Shown, Text
 from memos.mcp.door import Door
-from memos.mcp.graph import TAG, Held, Tie, entity_message, held, observation_message, relation_message, remove, store
+from memos.mcp.graph import (
+    TAG,
+    Held,
+    Tie,
+    entity_message,
+    held,
+    known,
+    observation_message,
+    relation_message,
+    remove,
+    store,
+)
 from memos.mcp.tool import Tool
 
 _MOST = 1_000
@@ -86,8 +97,8 @@ class CreateEntities(Args):
 
 async def create_entities(door: Door, asked: CreateEntities) -> Entities:
     """New entities; one whose name is there is left as it is."""
-    known = set((await held(door)).nodes) if asked.entities else set()
-    fresh = list({one.name: one for one in reversed(asked.entities) if one.name not in known}.values())[::-1]
+    there = await known(door, (one.name for one in asked.entities))
+    fresh = list({one.name: one for one in reversed(asked.entities) if one.name not in there}.values())[::-1]
     await store(
         door,
         [
@@ -145,8 +156,8 @@ class Results(Listing):
 
 async def add_observations(door: Door, asked: AddObservations) -> Results:
     """New observations of entities that are there. None is added when one of the entities is not."""
-    known = (await held(door)).nodes if asked.observations else {}
-    if missing := [one.entityName for one in asked.observations if one.entityName not in known]:
+    there = await known(door, (one.entityName for one in asked.observations))
+    if missing := [one.entityName for one in asked.observations if one.entityName not in there]:
         raise NotFound(f"entityName: there is no entity {missing[0]!r:.120}; make it with create_entities")
     results = []
     for one in asked.observations:

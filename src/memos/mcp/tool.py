@@ -9,16 +9,16 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 import mcp_types as types
-import structlog
 from pydantic import ValidationError
 
 from memos.errors import MemosError
+from memos.logs import get_logger
 from memos.mcp.args import Args, Shown
 from memos.mcp.budget import fitted
 from memos.mcp.door import Door
 from memos.mcp.schema import schema_of
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 A = TypeVar("A", bound=Args)
 
 

@@ -9,7 +9,7 @@ from enum import StrEnum
 
 from memos.memory.episode import Episode, Relation
 from memos.memory.hit import SearchStatus
-from memos.memory.learned import Hint, LearningEvent, WorldStatement
+from memos.memory.learned import Action, Hint, LearningEvent, WorldStatement
 from memos.memory.model import EMPTY, Edge, Memory
 
 
@@ -36,7 +36,8 @@ class Tier(StrEnum):
 @dataclass(frozen=True, slots=True)
 class RecalledItem:
     """One thing that was recalled, as the block shows it. `memory`: its id (of an episode: of the message that asked for it;
-    empty for a hint that draws from none). `score` in [0, 1]. `trial`: that it was handed out counts as a trial of it.
+    empty for a hint that draws from none). `score` in [0, 1]. `trial`: that it was handed out counts as a trial of it. `calls`:
+    what it says to do, as data: tools and what they are given, parameters filled in as far as they are known.
     """
 
     tier: Tier
@@ -47,6 +48,7 @@ class RecalledItem:
     episode: str | None = None
     trial: bool = False
     hint: int | None = None
+    calls: tuple[Action, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

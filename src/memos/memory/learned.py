@@ -11,7 +11,7 @@ import hashlib
 import re
 import threading
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from enum import StrEnum
 from functools import cache
@@ -80,8 +80,7 @@ class _Body:
 
     def to_body(self) -> dict[str, Any]:
         """As a `Memory.body`: plain JSON values."""
-        plain: dict[str, Any] = _plain(asdict(self))
-        return plain
+        return _fields(self)
 
     @classmethod
     def of(cls, memory: Memory) -> Self:
@@ -151,7 +150,9 @@ class WorldBody(_Body):
 class SkillBody(_Body):
     """A callable guide. `name`: lower case with dashes, unique in its cube. `description`: what it does and when to use it.
     `policies`: ids it was made of. `shared_from`: `cube/id` of the skill it is a copy of. `edited`: by a person; never
-    overwritten. `proposal`: what learning would change of an edited one, as a rendered text.
+    overwritten. `proposal`: what learning would change of an edited one, as a rendered text. `goals` and `errors`: what it is
+    handed out for, patterns like those of the policies it was made of, so that a copy without them is found alike; `failing`:
+    the tools whose errors those are.
     """
 
     name: str = ""
@@ -173,6 +174,9 @@ class SkillBody(_Body):
     why: str = ""
     guide: str = ""  # free text of an imported or edited one, shown instead of what the fields render
     license: str = ""  # of an imported one
+    goals: tuple[str, ...] = ()
+    errors: tuple[str, ...] = ()
+    failing: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, memory: Memory) -> Self:
@@ -323,7 +327,13 @@ def skill_name(words: str, most: int = NAME_LENGTH) -> str:
     return name if re.search("[a-z]", name) else f"skill-{hashlib.sha256(words.encode()).hexdigest()[:8]}"
 
 
+def _fields(of: Any) -> dict[str, Any]:
+    return {f.name: _plain(getattr(of, f.name)) for f in fields(of)}
+
+
 def _plain(value: Any) -> Any:
+    if isinstance(value, (Parameter, Action)):
+        return _fields(value)
     if isinstance(value, Mapping):
         return {k: _plain(v) for k, v in value.items()}
     if isinstance(value, (list, tuple)):

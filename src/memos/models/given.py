@@ -9,9 +9,8 @@ from collections.abc import AsyncGenerator, Sequence
 from dataclasses import replace
 from typing import Any
 
-import structlog
-
 from memos.errors import InvalidInput, ModelError, ModelTimeout
+from memos.logs import get_logger
 from memos.models.embed import Embedder, Purpose, Vectors, sound
 from memos.models.llm.assembly import estimated
 from memos.models.llm.port import ChatModel, ChatReply, ChatRequest, Piece
@@ -21,7 +20,7 @@ from memos.models.rerank import Reranker
 
 QUERY_SECONDS = 30.0  # that a search waits for a query's vector before it is answered without
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 
 class GivenEmbedder:

@@ -9,9 +9,8 @@ import asyncio
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-import structlog
-
 from memos.errors import MemosError, StorageError
+from memos.logs import get_logger
 from memos.memory.forgotten import readable
 from memos.memory.model import Memory, Status
 from memos.memory.statement import Reading
@@ -23,7 +22,7 @@ from memos.organize.relate import relate
 from memos.storage.ports import ANY_STATUS, DIGEST, Change, CubeStore, View, WriteTx
 from memos.storage.tasks import MAX_ATTEMPTS
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 BATCH = 64
 

@@ -8,9 +8,8 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-import structlog
-
 from memos.errors import ModelError
+from memos.logs import get_logger
 from memos.memory.filter import And, Compare, Field, Op
 from memos.memory.model import Layer, Memory
 from memos.memory.statement import SegmentReading, Statement
@@ -21,7 +20,7 @@ from memos.organize.sense import pieces
 from memos.organize.similar import NEAR, Likeness, Said, alike, shared
 from memos.storage.ports import CubeStore
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 LOOKED_AT = 300  # memories of a subject, the newest, among which a repetition is looked for
 MOST_PAIRS = 12  # asked of in one call

@@ -14,9 +14,9 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, tzinfo
 
 import numpy as np
-import structlog
 
 from memos.errors import ModelError
+from memos.logs import get_logger
 from memos.memory.filter import Compare, Field, Op
 from memos.memory.forgotten import readable
 from memos.memory.ids import new_id
@@ -27,7 +27,7 @@ from memos.organize.summary import Written
 from memos.storage.ports import Change, WriteTx
 from memos.storage.sqlite.cube import SqliteCube
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 MEMBERS = (Kind.TRACE, Kind.CHUNK, Kind.FACT, Kind.PROFILE, Kind.PREFERENCE, Kind.COMMITMENT, Kind.EVENT)
 FEWEST_TERMS = 3  # content terms below which a text is about nothing

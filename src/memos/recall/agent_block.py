@@ -39,7 +39,7 @@ _FRAME = len(OPEN) + 1 + len(NOTICE) + 1 + len(CLOSE)
 class Candidate:
     """What may be shown. `item.text` is its whole text, `short` a shorter one for when that does not fit. `rank` decides what
     takes room, `key` where in its tier it stands. `untested`: it is on trial, and counts against the plan's cap of those. `says`:
-    ids of what it says as well.
+    ids of the policies that say the same.
     """
 
     item: RecalledItem

@@ -13,10 +13,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
-import structlog
 from numpy.typing import NDArray
 
 from memos.errors import InvalidInput, MemosError, ModelError
+from memos.logs import get_logger
 from memos.memory.hit import Hit, SearchResult, SearchStatus
 from memos.memory.number import share, whole
 from memos.memory.time import load_zone, utcnow
@@ -37,7 +37,7 @@ from memos.recall.rank import Ranking, rank
 from memos.recall.understand import Question, understand
 from memos.storage.ports import CubeStore, Outline, Pool, Probe
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 QUERY_SECONDS = 2.0  # how long a search waits for its question to be embedded
 MAX_QUERY = 20_000  # characters of a question that are read; the rest is named in `reasons`

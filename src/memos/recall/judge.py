@@ -7,14 +7,13 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 
-import structlog
-
 from memos.errors import ModelError
+from memos.logs import get_logger
 from memos.models.embed import Embedder
 from memos.models.rerank import Reranker
 from memos.text.analysis import analyze
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 DENSE = 0.5  # share of meaning in the score, where an embedder answers
 

@@ -14,6 +14,7 @@ from memos.memory.hit import Hit
 from memos.memory.learned import Action, WorldBody
 from memos.memory.model import LAYER_OF, Layer, Memory
 from memos.recall.agent_block import Candidate, mark
+from memos.recall.elsewhere import Elsewhere
 from memos.recall.lore import Entry
 from memos.recall.pack import escape, line
 from memos.text.applies import Situation, Words, most_alike
@@ -21,29 +22,32 @@ from memos.text.calls import call, clipped
 from memos.text.signature import telling_line
 
 STEPS = 4  # of an episode that are shown
-GOAL, ENDED, ERROR = 200, 160, 160  # characters of each that are shown
+GOAL, ENDED, ERROR, COMMENT = 200, 160, 160, 120  # characters of each that are shown
 LEAST_WORLD = 0.25  # likeness below which a statement about the environment is not shown
 HERE = 0.3  # what a statement gains that is about the very environment
 _SUCCESS, _FAILURE = 0.3, -0.2  # what an episode's rank gains by how it went
 
 
 def episode_candidate(
-    episode: Episode, steps: Sequence[Step], score: float, cube: str, zone: tzinfo
+    episode: Episode, steps: Sequence[Step], score: float, cube: str, zone: tzinfo, comment: str = ""
 ) -> Candidate | None:
-    """A past task: what was asked, what was done in a few steps, and how it ended. None for one of which nothing is left."""
+    """A past task: what was asked, what was done in a few steps, and how it ended. `comment`: what was said of that. None for one
+    of which nothing is left.
+    """
     asked = next((s for s in steps if s.role is StepRole.USER), None)
     if asked is None:
         return None
     telling = _telling(steps)
     head = (
         f"- {episode.opened_at.astimezone(zone):%Y-%m-%d} “{escape(clipped(episode.goal, GOAL))}”: {_outcome(episode)}, "
-        f"{episode.steps} steps"
+        f"{counted(episode.steps, 'step')}"
     )
+    why = f" It was said: “{escape(clipped(comment, COMMENT))}”." if comment.strip() else ""
     tail = mark(Tier.EXPERIENCE, episode.id)
     said = "; ".join(map(_did, telling))
     ended = next((s.memory.text for s in reversed(steps) if s.role is StepRole.ASSISTANT), "")
-    end = f" In the end: {escape(clipped(ended, ENDED))}" if ended and not telling else ""
-    text = f"{head}: {said}. {tail}" if said else f"{head}.{end} {tail}"
+    end = f" The agent said: “{escape(clipped(ended, ENDED))}”." if ended and not telling else ""
+    text = f"{head}: {said}.{why} {tail}" if said else f"{head}.{end}{why} {tail}"
     rank = episode_rank(episode, score)
     item = RecalledItem(Tier.EXPERIENCE, asked.id, cube, text, max(0.0, min(1.0, score)), episode=episode.id)
     return Candidate(item, rank, (0.0, episode.id), short=f"{head}. {tail}" if said else None)
@@ -77,22 +81,29 @@ def world_candidates(entries: Iterable[Entry[WorldBody]], now: Situation, asked:
         sure = (1 + body.holds) / (2 + body.holds + body.fails)
         rank = likeness * sure + (HERE if here else 0.0)
         item = RecalledItem(Tier.WORLD, entry.id, cube, _statement(entry.memory, body), min(1.0, rank))
-        out.append(Candidate(item, rank, (0.0, entry.id)))
+        out.append(Candidate(item, rank, (0.0, entry.id), says=() if body.edited else body.policies))
     return out
 
 
-def fact_candidates(hits: Iterable[Hit], steps: frozenset[str], least: float, zone: tzinfo) -> list[Candidate]:
-    """What was told and holds: the facts of each hit, or its own words; of steps of an agent, only the facts."""
+def fact_candidates(
+    hits: Iterable[Hit], steps: frozenset[str], least: float, zone: tzinfo, elsewhere: Elsewhere | None = None
+) -> list[Candidate]:
+    """What was told and holds: the facts of each hit, or its own words; of steps of an agent, only the facts. Without what is said
+    `elsewhere`.
+    """
+    elsewhere = elsewhere or Elsewhere()
     out: dict[str, Candidate] = {}
     for hit in hits:
         if hit.score < least or hit.stale:
             continue
         derived = LAYER_OF[hit.memory.kind] is Layer.DERIVED
         for fact in (*hit.facts, *((hit.memory,) if derived else ())):
+            if elsewhere.says(fact):
+                continue
             since = shown_since(fact, zone)
             said = f"- {escape(clipped(fact.text, 2 * GOAL))}{f' (since {since})' if since else ''} {mark(Tier.FACT, fact.id)}"
             out.setdefault(fact.id, _fact(fact, hit, said, 0.0))
-        if not derived and not hit.facts and hit.id not in steps and hit.memory.layer is Layer.TRACE:
+        if not derived and not hit.facts and hit.id not in steps and hit.memory.layer is Layer.TRACE and not elsewhere.says(hit.memory):
             said = line(hit, zone)
             said = f"{said if said.startswith('- ') else f'- {said}'} {mark(Tier.FACT, hit.id)}"
             out.setdefault(hit.id, _fact(hit.memory, hit, said, 1.0))
@@ -105,8 +116,13 @@ def _fact(memory: Memory, hit: Hit, text: str, place: float) -> Candidate:
 
 
 def _outcome(episode: Episode) -> str:
-    word = {"success": "succeeded", "failure": "failed", "mixed": "went so so"}.get(episode.outcome, "outcome unknown")
+    word = {"success": "succeeded", "failure": "failed", "mixed": "mixed result"}.get(episode.outcome, "outcome unknown")
     return word if episode.reward is None else f"{word} (reward {episode.reward:.1f})"
+
+
+def counted(number: int, what: str) -> str:
+    """A number of things: "1 step", "2 steps"."""
+    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 def _telling(steps: Sequence[Step]) -> list[Step]:
@@ -128,7 +144,7 @@ def _did(step: Step) -> str:
 def _statement(memory: Memory, body: WorldBody) -> str:
     known = [f"in {escape(body.environment)}"] if body.environment else []
     if body.holds or body.fails:
-        known.append(f"seen to hold {body.holds} times" + (f", not to hold {body.fails}" if body.fails else ""))
+        known.append(f"seen to hold {counted(body.holds, 'time')}" + (f", not to hold {body.fails}" if body.fails else ""))
     about = f" ({', '.join(known)})" if known else ""
     return f"- [{escape(body.section)}] {escape(clipped(memory.text, 2 * GOAL))}{about} {mark(Tier.WORLD, memory.id)}"
 

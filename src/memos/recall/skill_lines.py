@@ -12,7 +12,18 @@ from memos.recall.guidance import UNTESTED, Matched, known_of, parameters, trust
 from memos.recall.lore import Entry, Lore
 from memos.recall.pack import escape
 from memos.text import calls
-from memos.text.applies import ALIKE, LEAST_ALIKE, Applies, Words, filled, filled_actions, most_alike, open_parameters
+from memos.text.applies import (
+    ALIKE,
+    LEAST_ALIKE,
+    Applies,
+    Situation,
+    Words,
+    filled,
+    filled_actions,
+    most_alike,
+    open_parameters,
+    skill_applies,
+)
 from memos.text.calls import clipped
 
 DESCRIPTION, PHRASE, GUIDE = 400, 240, 20_000  # characters that are shown
@@ -29,8 +40,10 @@ class Fitting:
     how: Applies
 
 
-def fitting(lore: Lore, policies: Iterable[Matched], asked: Words) -> list[Fitting]:
-    """The skills of a cube that fit, best first."""
+def fitting(lore: Lore, policies: Iterable[Matched], asked: Words, now: Situation) -> list[Fitting]:
+    """The skills of a cube that fit, best first: by what they were learned for (a copy has no policies beside it), by a policy
+    they are made of, or by their words.
+    """
     by_policy = {m.id: m.how for m in policies if m.how.by in ("goal", "error", "input", "alike")}
     found = []
     for entry in lore.skills.values():
@@ -38,6 +51,9 @@ def fitting(lore: Lore, policies: Iterable[Matched], asked: Words) -> list[Fitti
         likeness = most_alike(asked, entry.words)
         if likeness >= LEAST_ALIKE:
             hows.append(Applies(ALIKE * likeness, "alike"))
+        own = skill_applies(entry.body, now, asked=asked, said=entry.words[: len(entry.body.goals)])
+        if own is not None:
+            hows = [own]
         if hows:
             best = max(hows, key=lambda h: h.strength)
             values = {k: v for h in hows for k, v in h.values.items()}

@@ -7,14 +7,13 @@ import time
 from collections import Counter, defaultdict, deque
 from dataclasses import dataclass, field
 
-import structlog
-
 from memos.errors import MemosError
+from memos.logs import get_logger
 from memos.scheduler.job import Done, Handler, Job, NotNow
 from memos.scheduler.kinds import plan_of
 from memos.tracing import span
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 
 class TaskTimeout(MemosError):

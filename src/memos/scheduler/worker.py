@@ -12,15 +12,14 @@ import random
 import socket
 from collections.abc import Mapping, Sequence
 
-import structlog
-
 from memos.errors import AccessDenied, InvalidInput, LeaseLost, MemosError, NotFound, StorageError, Unavailable
+from memos.logs import get_logger
 from memos.scheduler.job import Done, GaveUp, Handler, Job, Middleware, NotNow, wrapped
 from memos.scheduler.kinds import plan_of
 from memos.scheduler.middleware import named
 from memos.storage.tasks import Lease, Outcome, Task, TaskQueue, Verdict
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 LEASE_SECONDS = 30.0
 IDLE_SECONDS = 5.0

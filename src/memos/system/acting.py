@@ -10,8 +10,6 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, Literal
 
-import structlog
-
 from memos.arguments import listed
 from memos.errors import InvalidInput, MemosError
 from memos.evolution import boundary, ongoing
@@ -20,6 +18,7 @@ from memos.evolution.capture import SUBAGENT, Call, call_of, checked_call, check
 from memos.evolution.directives import directives_of
 from memos.evolution.ongoing import Kept, Who, keep_step, prepare
 from memos.evolution.opinion import read_opinion
+from memos.logs import get_logger
 from memos.memory.acting import (
     OutcomeReported,
     Recalled,
@@ -44,7 +43,7 @@ from memos.storage.sqlite.registry import check_name
 from memos.system.base import DEFAULT_SESSION, DEFAULT_USER, Base, When
 from memos.system.reports import Begin, End, Outcome, Stored, SubAgentRun, content_of, records_of
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 DEFAULT_AGENT = "agent"
 OutcomeSource = Literal["user", "verifier"]

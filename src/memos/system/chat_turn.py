@@ -12,8 +12,6 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-import structlog
-
 from memos.answers import (
     ChatAdded,
     ChatAnswer,
@@ -31,6 +29,7 @@ from memos.chat.own_turns import CHAT, asked, without_own
 from memos.chat.prompt import prompt, without_context
 from memos.chat.speaking import Said, speaking
 from memos.errors import MemosError, Unavailable
+from memos.logs import get_logger
 from memos.memory.filter import Filter
 from memos.memory.hit import SearchResult, SearchStatus
 from memos.memory.message import Message
@@ -43,7 +42,7 @@ from memos.system.errands import Errands
 if TYPE_CHECKING:
     from memos.system.chatting import Chatting
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 TALK = 4  # messages before the question by which suggestions are made
 UNANSWERED = "chat unanswered"  # by which a question is known that was asked again since no answer came
 OWN = 200  # of its own turns a chat passes over, at most, in search of what else is remembered

@@ -9,9 +9,8 @@ import asyncio
 from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta
 
-import structlog
-
 from memos.errors import MemosError, OverBudget
+from memos.logs import get_logger
 from memos.memory.spending import LlmUse, total
 from memos.memory.time import utcnow
 from memos.models.llm.prices import Prices
@@ -19,7 +18,7 @@ from memos.models.llm.purposes import Call
 from memos.scheduler.cube_tasks import SYSTEM
 from memos.storage.sqlite.registry import SqliteRegistry
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 FLUSH_SECONDS = 3.0
 MOST_LABELS = (

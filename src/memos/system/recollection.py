@@ -33,7 +33,7 @@ from memos.storage.ports import Change, CubeInfo
 from memos.storage.sqlite import lived
 from memos.storage.sqlite.cube import SqliteCube
 from memos.system.parts import Parts
-from memos.text.applies import Applies, Situation, alike, words_of
+from memos.text.applies import Applies, Situation, alike, skill_applies, words_of
 from memos.text.signature import context_key
 
 CATCH_UP = 0.02  # seconds that reading what came in just now may take before it is recalled
@@ -190,11 +190,16 @@ class Recollection:
             entry = named(source.lore, asked.query)
             if entry is None:
                 return []
-            values = {k: v for m in policies if m.id in entry.body.policies for k, v in m.how.values.items()}
+            own = skill_applies(entry.body, now, said=entry.words[: len(entry.body.goals)])
+            of_policies = (m.how.values.items() for m in policies if m.id in entry.body.policies)
+            values = dict(own.values) if own is not None else {k: v for items in of_policies for k, v in items}
             room = room_of(Tier.SKILL, asked.max_tokens)
             skill = shown.skills_of(db, [entry.memory])[0]
             return [skill_candidate(skill, Applies(NAMED, "name", values), name, whole=room)]
-        fits = fitting(source.lore, policies, words_of(now.goal))
+        fits = fitting(source.lore, policies, words_of(now.goal), now)
+        if asked.trigger is Trigger.REPAIR:  # the fix itself says it shorter, where it is here
+            here = {m.id for m in policies if m.how.by == "error"}
+            fits = [f for f in fits if f.how.by == "error" and here.isdisjoint(f.entry.body.policies)]
         skills = shown.skills_of(db, [f.entry.memory for f in fits])
         return [skill_candidate(skill, fit.how, name) for skill, fit in zip(skills, fits, strict=True)]
 

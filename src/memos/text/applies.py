@@ -5,11 +5,11 @@ shared by recall, which hands policies out, and by evolution, which repairs with
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
-from memos.memory.learned import Action, Form, Parameter, PolicyBody
+from memos.memory.learned import Action, Form, Parameter, PolicyBody, SkillBody
 from memos.text.analysis import analyze, content_terms, is_stop
 from memos.text.signature import error_signature, telling_line
 from memos.text.template import fill, match, match_any, may_match, names, wide
@@ -103,6 +103,34 @@ def applies(
     return replace(found, values=values, here=here, strength=found.strength * (1.0 if here else ELSEWHERE))
 
 
+def skill_applies(
+    body: SkillBody, now: Situation, *, asked: Words | None = None, said: Sequence[Words] = ()
+) -> Applies | None:
+    """Whether a skill applies by what it was learned for, as the policies behind it would; None when it does not. `said`: the
+    words of its goals.
+    """
+    found = [applies(p, now, asked=asked, said=said) for p in _behind(body) if not (now.error and _in_vain(p, now))]
+    return max((f for f in found if f is not None), key=lambda f: f.strength, default=None)
+
+
+def _in_vain(body: PolicyBody, now: Situation) -> bool:
+    found = _best(body, now, None, ())
+    return found is not None and was_tried(body, found.values, now)
+
+
+def _behind(body: SkillBody) -> Iterator[PolicyBody]:
+    """What a skill says, as policies: what resolves its errors, and how its goals are reached."""
+    goal, goals = body.goals[0] if body.goals else "", body.goals[1:]
+    about = PolicyBody(
+        goal=goal, goals=goals, procedure=body.procedure, parameters=body.parameters, environment=body.environment
+    )
+    if body.errors:
+        tool = body.failing[0] if len(body.failing) == 1 else ""
+        yield replace(about, form=Form.FIX, tool=tool, error=body.errors[0], errors=body.errors[1:])
+    if body.goals:
+        yield about
+
+
 def filled(text: str, found: Mapping[str, str]) -> str:
     """A text of a policy with the parameters that are known; the others stay as `{name}`."""
     return fill(text, found) if "{" in text else text
@@ -123,7 +151,7 @@ def told_by_calls(body: PolicyBody, now: Situation, known: Mapping[str, str]) ->
     for done in (*((Action(now.tool, now.input),) if now.input else ()), *now.earlier):
         for action in body.procedure:
             open_ = asked - out.keys()
-            if action.tool != done.tool or not open_ & set(names(action.input)) or not _says_something(action.input):
+            if action.tool != done.tool or not open_ & set(names(action.input)) or not says_something(action.input):
                 continue
             found = match(action.input, done.input[:MOST], wide=spaced, values={**known, **out})
             out |= {k: v for k, v in (found or {}).items() if k in open_}
@@ -150,6 +178,11 @@ def _same(action: Action) -> tuple[str, str]:
 def open_parameters(parameters: tuple[Parameter, ...], texts: str) -> tuple[Parameter, ...]:
     """The parameters that still stand in these texts."""
     return tuple(p for p in parameters if f"{{{p.name}}}" in texts)
+
+
+def says_something(pattern: str) -> bool:
+    """Whether a pattern has words of its own: one that is all parameters fits everything."""
+    return any(map(str.isalnum, _HOLE.sub("", pattern)))
 
 
 def _best(body: PolicyBody, now: Situation, asked: Words | None, said: Sequence[Words]) -> Applies | None:
@@ -221,16 +254,11 @@ def _by_input(body: PolicyBody, now: Situation) -> Applies | None:
         return None
     spaced = _wide(body.parameters)
     for action in body.procedure if is_avoid else body.procedure[:1]:
-        if action.tool not in ("", now.tool) or not _says_something(action.input):
+        if action.tool not in ("", now.tool) or not says_something(action.input):
             continue
         if (values := match(action.input, now.input[:MOST], wide=spaced)) is not None:
             return Applies(WARNED if is_avoid else BEGUN, "input", values)
     return Applies(OF_TOOL, "tool") if is_avoid and body.tool == now.tool and not body.error else None
-
-
-def _says_something(pattern: str) -> bool:
-    """Whether a pattern has words of its own: one that is all parameters fits everything."""
-    return any(map(str.isalnum, _HOLE.sub("", pattern)))
 
 
 def _in_scope(scope: str, now: Situation) -> Applies | None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from functools import lru_cache
 from typing import Any
 
 from memos.text.signature_words import EXTENSIONS, FAMILIES, PLAIN
@@ -295,6 +296,18 @@ def context_key(tool: str, input: str) -> bytes:
     and long texts. The very object (a name, a path) counts: that a command failed for one package and works for another is no
     run of failures, and its working there must not end one here.
     """
+    return _context_known(tool, input) if len(input) <= _REMEMBERED else _context(tool, input)
+
+
+_REMEMBERED = 400  # characters of a call whose context is remembered
+
+
+@lru_cache(4_096)
+def _context_known(tool: str, input: str) -> bytes:
+    return _context(tool, input)
+
+
+def _context(tool: str, input: str) -> bytes:
     given = _json(input)
     if isinstance(given, dict):
         for key in _COMMAND_KEYS:

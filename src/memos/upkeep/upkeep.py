@@ -11,10 +11,9 @@ from datetime import UTC, datetime, tzinfo
 from functools import partial
 from weakref import WeakValueDictionary
 
-import structlog
-
 from memos.cubes.pool import CubePool
 from memos.errors import InvalidInput, MemosError, StorageFull
+from memos.logs import get_logger
 from memos.memory.filter import And, Compare, Field, Op
 from memos.memory.hit import Hit, SearchResult
 from memos.memory.model import Kind, Layer, Memory
@@ -35,7 +34,7 @@ from memos.storage.sqlite.upkept import Kept, KeptSet
 from memos.storage.tasks import TaskQueue
 from memos.upkeep.uses import Uses
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 SETTLE_SECONDS = 5.0  # after a digest, until the working sets of its sessions are chosen anew
 TOPICS_SECONDS = 60.0  # the same for topics, where the setting asks for them

@@ -11,16 +11,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 
-import structlog
-
 from memos.cubes.pool import CubePool
 from memos.errors import MemosError
+from memos.logs import get_logger
 from memos.memory.hit import Hit
 from memos.memory.time import utcnow
 from memos.storage.ports import CubeInfo
 from memos.storage.sqlite.upkept import Shown
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 FLUSH_SECONDS = 60.0
 COUNTED = 20  # hits of one search that count as shown

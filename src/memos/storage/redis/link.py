@@ -8,12 +8,11 @@ from collections.abc import Awaitable, Callable
 from importlib import import_module
 from typing import Any, TypeVar
 
-import structlog
-
 from memos.errors import InvalidInput, MemosError, StorageError, StorageFull, StorageReadOnly, Unavailable
+from memos.logs import get_logger
 from memos.memory.url import without_password
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 T = TypeVar("T")
 
 PATIENCE = 1.0  # seconds that a call waits for a server that went away; the first connection is not waited for

@@ -14,9 +14,9 @@ from datetime import datetime
 from typing import Any
 
 import apsw
-import structlog
 
 from memos.errors import InvalidInput, NotFound, Unauthorized
+from memos.logs import get_logger
 from memos.memory.ids import new_id
 from memos.memory.number import whole
 from memos.memory.time import from_micros, to_micros, utcnow
@@ -25,7 +25,7 @@ from memos.storage.names import check_name, check_user, encoded_info
 from memos.storage.sqlite import audit
 from memos.storage.sqlite.control import Control, Kept
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 MARK = "mk_"
 PREFIX_CHARS = 11

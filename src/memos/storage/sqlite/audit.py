@@ -9,14 +9,14 @@ from dataclasses import replace
 from typing import Any
 
 import apsw
-import structlog
 
 from memos.errors import InvalidInput
+from memos.logs import get_logger
 from memos.memory.number import whole
 from memos.memory.time import from_micros, to_micros, utcnow
 from memos.storage.accounts import AuditEntry, AuditPage
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 
 def record(db: apsw.Connection, actor: str, action: str, object: str, user: str, detail: str = "") -> AuditEntry:

@@ -8,6 +8,7 @@ import asyncio
 import builtins
 import contextlib
 import os
+import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -121,6 +122,16 @@ class SqliteCube(Upkept, Lived):
         """Run `fn` in one atomic, durable change. See `CubeStore.write`."""
         self._check_writable()
         return await bridge().wait(self._writer.submit(fn, change))
+
+    async def write_patiently(self, fn: Callable[[WriteTx], T], change: Change = Change()) -> T:
+        """The same for a change that takes long and that nobody waits for: all others go first."""
+        self._check_writable()
+        return await bridge().wait(self._writer.submit(fn, change, patient=True))
+
+    @property
+    def quiet_seconds(self) -> float:
+        """How long ago a change was last asked for, of those that do not wait for others."""
+        return time.monotonic() - self._writer.asked_at
 
     def write_soon(self, fn: Callable[[WriteTx], T], change: Change = Change()) -> Any:
         """The same for a caller without an event loop: a `concurrent.futures.Future`."""

@@ -10,7 +10,7 @@ import builtins
 import hashlib
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 from types import MappingProxyType
@@ -426,6 +426,16 @@ def steps_by_number(db: apsw.Connection, numbers: Collection[int]) -> dict[int, 
     return {n: known[n] for n in sorted(known)}
 
 
+def numbers_there(db: apsw.Connection, numbers: Collection[int]) -> set[int]:
+    """Those of these numbers that are of steps which are there and were not taken back."""
+    found = db.execute(
+        "SELECT s.s FROM steps s JOIN memories m ON m.id=s.id AND m.known_to IS NULL "
+        "WHERE s.s IN (SELECT value FROM json_each(?)) AND m.status<>'retracted'",
+        (json.dumps([*numbers]),),
+    )
+    return {int(n) for (n,) in found}
+
+
 def episode_of_step(db: apsw.Connection, id: str) -> str | None:
     """The episode that a memory is a step of."""
     found = db.execute("SELECT e.id FROM steps s JOIN episodes e ON e.e=s.episode WHERE s.id=?", (id_to_bytes(id),)).get
@@ -470,7 +480,9 @@ def signals(db: apsw.Connection, id: str) -> list[Signal]:
     ]
 
 
-_LESSON = f"l.l, e.id, l.form, l.bucket, l.steps, l.value, l.memory, {_TASK} FROM lessons l JOIN episodes e ON e.e=l.episode"
+_LESSON = (
+    f"l.l, e.id, l.form, l.bucket, l.steps, l.value, l.memory, {_TASK} FROM lessons l JOIN episodes e ON e.e=l.episode"
+)
 
 
 def lessons_of(db: apsw.Connection, id: str) -> list[Lesson]:
@@ -564,8 +576,8 @@ def policies_of_buckets(db: apsw.Connection, buckets: Collection[bytes]) -> list
     for bucket in buckets:  # from one policy to the next, not through all their lessons
         next_ = "SELECT min(memory) FROM lessons WHERE bucket=?1 AND memory IS NOT NULL AND memory>"
         sql = (
-            f"WITH RECURSIVE p(memory) AS ({next_}x'' UNION ALL SELECT ({next_}p.memory) FROM p WHERE p.memory IS NOT NULL) "
-            "SELECT memory FROM p WHERE memory IS NOT NULL"
+            f"WITH RECURSIVE up(memory) AS ({next_}x'' UNION ALL SELECT ({next_}up.memory) FROM up WHERE up.memory IS NOT NULL) "
+            "SELECT memory FROM up WHERE memory IS NOT NULL"
         )
         found.update(id for (id,) in db.execute(sql, (bucket,)))
     return [id_from_bytes(id) for id in sorted(found)]
@@ -595,7 +607,9 @@ def counted(db: apsw.Connection, memory: str) -> Counted:
     """Support and trials of a policy or skill."""
     ident = id_to_bytes(memory)
     lessons, task = by_task(db)
-    values = [v for (v,) in db.execute(f"SELECT max(l.value) FROM {lessons} WHERE l.memory=? GROUP BY {task}", (ident,))]
+    values = [
+        v for (v,) in db.execute(f"SELECT max(l.value) FROM {lessons} WHERE l.memory=? GROUP BY {task}", (ident,))
+    ]
     tried: Any = db.execute(
         "SELECT count(*) FILTER (WHERE outcome='pass'), count(*) FILTER (WHERE outcome='fail'), count(*) FROM trials "
         "WHERE memory=?",
@@ -741,6 +755,12 @@ def events(
         )
         for n, at, what, m, e, numbers in found
     ]
+
+
+def was_told(db: apsw.Connection, what: str, memory: str, name: str, value: str) -> bool:
+    """Whether this was told of something learned before, with this value among the numbers."""
+    sql = "SELECT 1 FROM learned WHERE memory=? AND what=? AND numbers->>?=? LIMIT 1"
+    return db.execute(sql, (id_to_bytes(memory), what, f"$.{name}", value)).get is not None
 
 
 def last_event(db: apsw.Connection) -> int:
@@ -1160,6 +1180,16 @@ def directives_of_owner(db: apsw.Connection, owner: str, limit: int = 1_000) -> 
     return [*map(rows.memory_from_row, found)]
 
 
+def procedures_of_owner(db: apsw.Connection, owner: str, limit: int) -> list[Memory]:
+    """The paths and fixes learned for an owner, also those that were retired, newest first."""
+    found = db.execute(
+        f"SELECT {rows.SELECT} FROM memories m WHERE m.kind='policy' AND {_LEARNED} AND m.known_to IS NULL "
+        "AND m.status IN ('active','archived') AND m.body->>'form' IN ('path','fix') AND m.owner=? ORDER BY m.id DESC LIMIT ?",
+        (owner, limit),
+    )
+    return [*map(rows.memory_from_row, found)]
+
+
 NEXT_WORK = (
     "SELECT min(at) FROM (SELECT min(due_at) AS at FROM episodes WHERE due_at IS NOT NULL "
     "UNION ALL SELECT min(judge_at) FROM episodes WHERE ?2 AND judge_at IS NOT NULL "
@@ -1341,3 +1371,25 @@ def last_calls(db: apsw.Connection, id: str, limit: int) -> builtins.list[Step]:
     found = steps_by_number(db, numbers)
     return [found[n] for n in numbers if n in found]
 
+
+_TWINS = (
+    "SELECT b.episode, count(DISTINCT a.s) FROM steps a JOIN steps b ON b.tool=a.tool AND b.context=a.context AND b.at=a.at "
+    "AND b.ok IS a.ok WHERE a.episode=?1 AND a.tool IS NOT NULL AND b.episode<?1 {} GROUP BY b.episode"
+)
+
+
+def is_told_again(db: apsw.Connection, id: str) -> bool:
+    """Whether all calls of an episode are those of an earlier one: the same things done at the very same moments, which somebody
+    reported again under other names.
+    """
+    found: Any = db.execute(
+        "SELECT e, (SELECT min(s) FROM steps WHERE episode=e AND tool IS NOT NULL), "
+        "(SELECT count(*) FROM steps WHERE episode=e AND tool IS NOT NULL) FROM episodes WHERE id=?",
+        (id_to_bytes(id),),
+    ).fetchone()
+    if found is None or found[1] is None:
+        return False
+    e, first, calls = found
+    if db.execute(_TWINS.format("AND a.s=?2"), (e, first)).get is None:
+        return False
+    return any(count == calls for _, count in db.execute(_TWINS.format(""), (e,)))

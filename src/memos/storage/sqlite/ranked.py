@@ -10,10 +10,10 @@ from typing import Any
 
 import apsw
 import numpy as np
-import structlog
 from numpy.typing import NDArray
 
 from memos.errors import DimensionMismatch, MemosError
+from memos.logs import get_logger
 from memos.memory.filter import And, Compare, Field, Filter, Not, Op, asks_for
 from memos.memory.model import ASIDE
 from memos.memory.time import from_micros, to_micros
@@ -25,7 +25,7 @@ from memos.storage.sqlite.feed import Feed
 from memos.storage.sqlite.forks import gate
 from memos.text.analysis import is_identifier
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 LOAD_AT_ONCE = 200_000  # rows up to which the first search waits for the index (about a second)
 AHEAD_LIMIT = 300_000  # texts up to which words are scored while the question is embedded

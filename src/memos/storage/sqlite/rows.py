@@ -7,14 +7,13 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-import structlog
-
 from memos.errors import InvalidInput
+from memos.logs import get_logger
 from memos.memory.ids import id_from_bytes, id_to_bytes
 from memos.memory.model import EMPTY, Edge, EdgeType, Kind, Memory, Origin, Source, Status, Version
 from memos.memory.time import from_micros, to_micros
 
-log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 COLUMNS = (
     "id", "version", "known_from", "known_to", "layer", "kind", "status", "text", "title", "session", "owner", "role",
@@ -28,6 +27,9 @@ INSERT = (
     f"VALUES({', '.join('?' * (9 + WIDTH))})"
 )
 
+_KINDS = {one.value: one for one in Kind}
+_STATUSES = {one.value: one for one in Status}
+_ORIGINS = {one.value: one for one in Origin}
 EDGE_COLUMNS = "e.src, e.dst, e.type, e.predicate, e.weight, e.valid_from, e.valid_to, e.known_from, e.known_to, e.info"
 
 
@@ -48,24 +50,25 @@ def memory_from_row(row: tuple[Any, ...]) -> Memory:
         slot, origin, trust, confidence, importance, seen, valid_from, valid_to, recorded_at, retracted_at, tags, sources,
         info, body,
     ) = row[:WIDTH]  # fmt: skip
+    known = _dt(known_from)
     return Memory(
         id=id_from_bytes(id_),
-        kind=Kind(kind),
+        kind=_KINDS.get(kind) or Kind(kind),
         text=text,
         title=title,
         tags=() if tags == "[]" else tuple(json.loads(tags)),
         sources=_sources_from(sources),
-        status=Status(status),
+        status=_STATUSES.get(status) or Status(status),
         valid_from=_dt(valid_from),
         valid_to=_dt(valid_to),
-        recorded_at=_dt(recorded_at),
+        recorded_at=known if recorded_at == known_from else _dt(recorded_at),
         retracted_at=_dt(retracted_at),
         version=version,
-        known_from=_dt(known_from),
+        known_from=known,
         known_to=_dt(known_to),
         confidence=confidence,
         importance=importance,
-        origin=Origin(origin),
+        origin=_ORIGINS.get(origin) or Origin(origin),
         trust=trust,
         owner=owner,
         session=session,

@@ -6,10 +6,11 @@ that lies at the path. What a change is given to work with is made by the file's
 from __future__ import annotations
 
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -22,6 +23,7 @@ from memos.storage.sqlite.forks import gate
 from memos.storage.threads import ThreadPool
 
 MAX_GROUP = 512
+PATIENCE = 1.0  # seconds after which a patient change goes first
 _threads = ThreadPool(16, "memos-write")  # of all files: a thousand cubes need no thousand threads
 
 _FATAL = (apsw.FullError, apsw.IOError, apsw.CorruptError, apsw.ReadOnlyError)  # SQLite may have rolled back on its own
@@ -50,6 +52,7 @@ class _Job:
     fn: Callable[[Any], Any]
     label: Any  # None: fn gets the bare connection, outside any transaction
     future: Future[Any]
+    asked_at: float = field(default_factory=time.monotonic)
 
 
 class Writer:
@@ -69,6 +72,8 @@ class Writer:
         self._durability: Durability = durability
         self._opened = opened
         self._jobs: deque[_Job] = deque()
+        self._patient: deque[_Job] = deque()  # each alone, when nothing else waits
+        self.asked_at = 0.0  # when something was last asked for that is not patient, as time.monotonic() tells
         self._lock = threading.Condition()
         self._serving = False  # whether a thread has this writer, or one was asked for
         self._closed = False
@@ -82,21 +87,24 @@ class Writer:
         """Take over an open connection to the file, before the first change."""
         self._db, self._session = db, self._make_session(db)
 
-    def submit(self, fn: Callable[[Any], Any], label: Any) -> Future[Any]:
+    def submit(self, fn: Callable[[Any], Any], label: Any, *, patient: bool = False) -> Future[Any]:
         """Queue a change, with what the session makes of its label; the future resolves after the commit that holds it, or
-        with the error that kept it out.
+        with the error that kept it out. `patient`: it takes long and nobody waits for it: it lets all others go first, and
+        none is committed with it.
         """
-        return self._put(_Job(fn, label, Future()))
+        return self._put(_Job(fn, label, Future()), patient=patient)
 
     def submit_bare(self, fn: Callable[[apsw.Connection], Any]) -> Future[Any]:
         """Queue work on the connection itself, outside any transaction (checkpoint, vacuum, backup)."""
         return self._put(_Job(fn, None, Future()))
 
-    def _put(self, job: _Job) -> Future[Any]:
+    def _put(self, job: _Job, *, patient: bool = False) -> Future[Any]:
         with self._lock:
             if self._closed:
                 raise StorageError(f"{self._path} is closed; open it again")
-            self._jobs.append(job)
+            (self._patient if patient else self._jobs).append(job)
+            if not patient:
+                self.asked_at = job.asked_at
             ask, self._serving = not self._serving, True
         if ask:
             self._ask_for_a_thread()
@@ -126,15 +134,20 @@ class Writer:
     def _serve(self) -> None:
         """Commit one group, then stand in line again: other files have their turn in between."""
         with self._lock:
-            taken = [self._jobs.popleft() for _ in range(min(len(self._jobs), MAX_GROUP))]
+            taken = self._take()
         jobs = [job for job in taken if job.future.set_running_or_notify_cancel()]
         if jobs:
             self._work(jobs)
         with self._lock:
-            more = self._serving = bool(self._jobs)
+            more = self._serving = bool(self._jobs or self._patient)
             self._lock.notify_all()
         if more:
             self._ask_for_a_thread()
+
+    def _take(self) -> list[_Job]:
+        if self._patient and (not self._jobs or time.monotonic() - self._patient[0].asked_at > PATIENCE):
+            return [self._patient.popleft()]
+        return [self._jobs.popleft() for _ in range(min(len(self._jobs), MAX_GROUP))]
 
     def _work(self, jobs: list[_Job]) -> None:
         try:
