@@ -20,6 +20,7 @@ ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 NAMES = [str(p.relative_to(ROOT)) for p in PAGES]
 NEEDS_VECTORS = "<!-- test: embedder=default -->"
+_NEEDS = re.compile(r"<!-- test: needs=(?P<module>[\w.]+) -->")  # a package of an extra, without which a page is left out
 _FENCE = re.compile(
     r"^(?P<indent> *)```(?P<info>[^\n`]*)\n(?P<body>.*?)^(?P=indent)```[ \t]*$", re.MULTILINE | re.DOTALL
 )
@@ -58,6 +59,8 @@ def blocks(page: Path) -> list[Block]:
 @pytest.mark.parametrize("page", PAGES, ids=NAMES)
 def test_every_example_of_a_page_runs_in_order(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One data folder and one namespace for each page; files are those that the page prints under a title."""
+    for needed in _NEEDS.finditer(page.read_text("utf-8")):
+        pytest.importorskip(needed["module"], reason=f"{page.name} needs {needed['module']}")
     for variable in ("MEMOS_USER", "MEMOS_CUBE"):
         monkeypatch.delenv(variable, raising=False)
     monkeypatch.setenv("MEMOS_HOME", str(tmp_path / "home"))

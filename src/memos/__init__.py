@@ -8,12 +8,13 @@ Importing this package loads nothing heavy and touches no disk.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 __version__ = "0.1.0"
 __all__ = ["AsyncMemOS", "Kind", "Memory", "MemOS", "SearchResult", "Settings", "Status", "__version__"]
 
+TYPE_CHECKING = False  # as in typing, which takes longer to import than this
 if TYPE_CHECKING:
+    from typing import Any
+
     from memos.memory.hit import SearchResult
     from memos.memory.model import Kind, Memory, Status
     from memos.settings import Settings

@@ -151,3 +151,17 @@ def test_advice_is_read_from_lines():
     (wanted,) = read_advice("- Wanted: Always run `reset --hard` first. (strength 0.9) [p:3]")
     assert wanted.before("pip install plot") == ["reset --hard"]
     assert read_advice("- Avoid `shell rm -rf /` when anything. [p:4]") == []
+
+
+def test_the_tool_may_stand_before_the_command():
+    line = "- When shell fails with “{x}.h: No such file”: do `shell`: `apt-get install lib{x}-dev`; then `shell`: `` pip install `{p}` ``. [p:1]"
+    (advice,) = read_advice(line)
+    assert advice.do == ("apt-get install lib{x}-dev", "pip install `{p}`") and advice.patterns == (
+        "{x}.h: No such file",
+    )
+    (skill,) = read_advice(
+        "- add: Adds. Do `shell`: `add {x}`. If it fails with “locked”: do `shell`: `unlock`. (on trial) [s:2]"
+    )
+    assert skill.plan("add y") == ["add y"]
+    (wanted,) = read_advice("- The user said: “Always run `reset --hard` first.” (strength 0.90) [p:3]")
+    assert wanted.before("pip install plot") == ["reset --hard"]

@@ -72,7 +72,7 @@ async def test_every_command_answers_in_the_words_of_the_contract(memory: Any, a
         "error: No replacement was performed, old_str `milk` did not appear verbatim in /memories/notes.md."
     )
     assert await say(command="str_replace", path="/memories/notes.md", old_str="li", new_str="") == (
-        "error: No replacement was performed. Multiple occurrences of old_str `li` in lines: 1, 2. Please ensure it is unique"
+        "error: No replacement was performed. Multiple occurrences of old_str `li` in lines: 1, 1, 2. Please ensure it is unique"
     )
     assert await say(command="insert", path="/memories/notes.md", insert_line=1, insert_text="No sugar.\n") == (
         "The file /memories/notes.md has been edited."
@@ -117,7 +117,9 @@ async def test_files_are_memories_with_a_history_and_found_by_what_they_say(memo
     assert "/memories/_search/README.md" in listed
     assert "read-only" in await heard(tool, **create("/memories/_search/x"))
     found = await heard(tool, command="view", path="/memories/_search/where do the keys hang")
-    assert found.index("house.md") < found.index("mirror") and "_search/<words>" in await heard(tool, command="view", path="/memories/_search")
+    assert found.index("house.md") < found.index("mirror") and "_search/<words>" in await heard(
+        tool, command="view", path="/memories/_search"
+    )
     other = AsyncMemosMemoryTool(memory, user=f"{ada}-other")
     assert "house" not in await heard(other, command="view", path="/memories")
 
@@ -171,8 +173,12 @@ def test_a_file_and_a_folder_are_not_taken_for_each_other(memos: MemOS) -> None:
 
 
 def test_empty_and_long_files_come_back_to_the_letter(memos: MemOS) -> None:
-    tool = MemosMemoryTool(memos)
-    for path, text in (("/memories/none", ""), ("/memories/blank", " \n\n"), ("/memories/long", "One line of many.\n" * 900)):
+    tool = MemosMemoryTool(memos)  # 1,600 characters and more would be a message in parts
+    for path, text in (
+        ("/memories/none", ""),
+        ("/memories/blank", " \n\n"),
+        ("/memories/long", "One line of many.\n" * 120),
+    ):
         said(tool, **create(path, text))
         shown = said(tool, command="view", path=path).split("\n")[1:]
         assert "\n".join(line.split("\t", 1)[1] for line in shown) == text
@@ -195,12 +201,24 @@ def test_a_memory_edited_elsewhere_is_the_file(memos: MemOS) -> None:
     assert "first" in said(tool, command="view", path="/memories/a.md")
 
 
-PATHS = st.sampled_from(["/memories", "/memories/a", "/memories/b.md", "/memories/a/c.md", "/memories/a/d/e.md", "/memories/.hidden", "/etc/x"])
+PATHS = st.sampled_from(
+    [
+        "/memories",
+        "/memories/a",
+        "/memories/b.md",
+        "/memories/a/c.md",
+        "/memories/a/d/e.md",
+        "/memories/.hidden",
+        "/etc/x",
+    ]
+)
 TEXTS = st.text(st.sampled_from("ab\n\r é"), max_size=8)
 PARTS = st.text(st.sampled_from("ab\n"), min_size=1, max_size=2)
 LINES = st.integers(-1, 4)
 COMMANDS = st.one_of(
-    st.fixed_dictionaries({"command": st.just("view"), "path": PATHS}, optional={"view_range": st.lists(LINES, min_size=2, max_size=2)}),
+    st.fixed_dictionaries(
+        {"command": st.just("view"), "path": PATHS}, optional={"view_range": st.lists(LINES, min_size=2, max_size=2)}
+    ),
     st.fixed_dictionaries({"command": st.just("create"), "path": PATHS, "file_text": TEXTS}),
     st.fixed_dictionaries({"command": st.just("create"), "path": PATHS, "file_text": TEXTS}),
     st.fixed_dictionaries({"command": st.just("str_replace"), "path": PATHS, "old_str": PARTS, "new_str": TEXTS}),
@@ -212,7 +230,9 @@ COMMANDS = st.one_of(
 
 @given(commands=st.lists(COMMANDS, min_size=1, max_size=14))
 @settings(max_examples=40)
-def test_answers_are_those_of_the_sdks_own_tool(commands: list[dict[str, Any]], tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_answers_are_those_of_the_sdks_own_tool(
+    commands: list[dict[str, Any]], tmp_path_factory: pytest.TempPathFactory
+) -> None:
     theirs = BetaLocalFilesystemMemoryTool(str(tmp_path_factory.mktemp("folder")))
     with MemOS(tmp_path_factory.mktemp("cube"), embedder="none", durability="normal") as memos:
         ours = MemosMemoryTool(memos)
@@ -256,10 +276,15 @@ def _message(content: list[dict[str, Any]], stop: str) -> dict[str, Any]:
 
 async def test_a_model_uses_it_through_the_tool_runner(memos: MemOS, llm_server: LlmServer) -> None:
     done = Answer(raw=json.dumps(_message([{"type": "text", "text": "Noted."}], "end_turn")).encode())
-    llm_server.say(_uses(create("/memories/tea.md", "Alice likes tea.")), _uses(create("/memories/tea.md", "again")), done)
+    llm_server.say(
+        _uses(create("/memories/tea.md", "Alice likes tea.")), _uses(create("/memories/tea.md", "again")), done
+    )
     url = llm_server.url.removesuffix("/v1")
     runner = Anthropic(api_key="x", base_url=url).beta.messages.tool_runner(
-        model="claude", max_tokens=100, messages=[{"role": "user", "content": "I like tea."}], tools=[MemosMemoryTool(memos, user="alice")]
+        model="claude",
+        max_tokens=100,
+        messages=[{"role": "user", "content": "I like tea."}],
+        tools=[MemosMemoryTool(memos, user="alice")],
     )
     assert runner.until_done().content[0].text == "Noted."
     results = [r.body["messages"][-1]["content"][0] for r in llm_server.requests[1:]]
@@ -268,7 +293,11 @@ async def test_a_model_uses_it_through_the_tool_runner(memos: MemOS, llm_server:
     assert memos.search("what does Alice like?", user="alice").hits[0].text == "Alice likes tea."
     llm_server.say(_uses({"command": "view", "path": "/memories/tea.md"}), done)
     again = AsyncAnthropic(api_key="x", base_url=url).beta.messages.tool_runner(
-        model="claude", max_tokens=100, messages=[{"role": "user", "content": "What do I like?"}], tools=[AsyncMemosMemoryTool(memos, user="alice")]
+        model="claude",
+        max_tokens=100,
+        messages=[{"role": "user", "content": "What do I like?"}],
+        tools=[AsyncMemosMemoryTool(memos, user="alice")],
     )
     await again.until_done()
-    assert "     1\tAlice likes tea." in str(llm_server.requests[-1].body["messages"][-1]["content"])
+    (result,) = llm_server.requests[-1].body["messages"][-1]["content"]
+    assert result["content"].endswith(":\n     1\tAlice likes tea.")

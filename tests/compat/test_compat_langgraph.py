@@ -92,7 +92,11 @@ async def test_filters_compare_as_in_langgraph(memory: Any, ada: str) -> None:
     assert await keys({"score": {"$lte": 4.5}}) == ["a", "b"]  # a missing value is not less than anything
     assert await keys({"day": {"$gt": "2026-02-01"}}) == ["b"]
     assert await keys({"meta": {"lang": "en"}}) == ["a"]
-    assert await keys({"tags": ["x", "y"]}) == ["b"] and await keys({"tags": ["x"]}) == [] and await keys({"tags": "x"}) == []
+    assert (
+        await keys({"tags": ["x", "y"]}) == ["b"]
+        and await keys({"tags": ["x"]}) == []
+        and await keys({"tags": "x"}) == []
+    )
     assert await keys({"score": 3.0}) == ["b"] and await keys({"none": None}) == ["a", "b", "c"]
     with pytest.raises(ValueError, match=r"\$in"):
         await keys({"color": {"$in": ["red"]}})
@@ -102,7 +106,12 @@ async def test_prefixes_match_whole_labels_and_pages_do_not_overlap(memory: Any,
     store = MemosStore(memory, user=ada)
     await store.abatch([PutOp(("user",), f"k{i}", {"i": i}) for i in range(7)])
     await store.abatch(
-        [PutOp(("user", "x"), "in", {}), PutOp(("users",), "out", {}), PutOp(("user-x",), "out", {}), PutOp(("us",), "out", {})]
+        [
+            PutOp(("user", "x"), "in", {}),
+            PutOp(("users",), "out", {}),
+            PutOp(("user-x",), "out", {}),
+            PutOp(("us",), "out", {}),
+        ]
     )
     assert len(await store.asearch(("user",), limit=50)) == 8
     pages = [[i.key for i in await store.asearch(("user",), limit=3, offset=o)] for o in (0, 3, 6, 9)]
@@ -112,7 +121,9 @@ async def test_prefixes_match_whole_labels_and_pages_do_not_overlap(memory: Any,
     await store.aput(long, "k", {"text": "in a deep place"})
     assert (await store.aget(long, "k")).namespace == long
     assert [i.namespace for i in await store.asearch(("user", "y" * 300))] == [long]
-    assert long in await store.alist_namespaces(prefix=("user",)) and len(await store.asearch(("users",), limit=50)) == 1
+    assert (
+        long in await store.alist_namespaces(prefix=("user",)) and len(await store.asearch(("users",), limit=50)) == 1
+    )
 
 
 async def test_the_latest_is_listed_first(memory: Any, ada: str) -> None:
@@ -284,7 +295,7 @@ async def test_a_synchronous_call_of_an_asynchronous_memory_never_hangs(tmp_path
         await asyncio.to_thread(store.put, ("n",), "k", {"v": 1})
         assert (await store.aget(("n",), "k")).value == {"v": 1}
     with pytest.raises(InvalidInput, match="asynchronous method"):
-        await asyncio.to_thread(MemosStore(AsyncMemOS(tmp_path)).get, ("n",), "k")
+        await asyncio.to_thread(lambda: MemosStore(AsyncMemOS(tmp_path)).get(("n",), "k"))
     with pytest.raises(InvalidInput, match="no memory"):
         MemosStore({"not": "one"})
 
@@ -302,14 +313,20 @@ def test_what_is_deleted_softly_can_be_put_again(memos: MemOS) -> None:
 NAMES = st.sampled_from(["a", "b", "c"])
 SPACES = st.lists(NAMES, min_size=1, max_size=3).map(tuple)
 VALUES = st.dictionaries(
-    st.sampled_from(["x", "y"]), st.one_of(st.integers(-5, 5), st.sampled_from(["red", "blue", ""]), st.booleans()), max_size=2
+    st.sampled_from(["x", "y"]),
+    st.one_of(st.integers(-5, 5), st.sampled_from(["red", "blue", ""]), st.booleans()),
+    max_size=2,
 )
 PATHS = st.lists(st.sampled_from(["a", "b", "*"]), min_size=1, max_size=2).map(tuple)
-MATCHES = st.lists(st.tuples(st.sampled_from(["prefix", "suffix"]), PATHS).map(lambda m: MatchCondition(*m)), max_size=2)
+MATCHES = st.lists(
+    st.tuples(st.sampled_from(["prefix", "suffix"]), PATHS).map(lambda m: MatchCondition(*m)), max_size=2
+)
 OPS = st.one_of(
     st.tuples(SPACES, NAMES, st.one_of(VALUES, VALUES, st.none())).map(lambda o: PutOp(*o)),
     st.tuples(SPACES, NAMES).map(lambda o: GetOp(*o)),
-    st.tuples(st.lists(NAMES, max_size=2).map(tuple), st.one_of(st.none(), VALUES), st.just(100)).map(lambda o: SearchOp(*o)),
+    st.tuples(st.lists(NAMES, max_size=2).map(tuple), st.one_of(st.none(), VALUES), st.just(100)).map(
+        lambda o: SearchOp(*o)
+    ),
     st.tuples(MATCHES.map(tuple), st.one_of(st.none(), st.integers(1, 3)), st.integers(0, 9), st.integers(0, 3)).map(
         lambda o: ListNamespacesOp(*o)
     ),
@@ -318,7 +335,9 @@ OPS = st.one_of(
 
 @given(batches=st.lists(st.lists(OPS, min_size=1, max_size=6), min_size=1, max_size=6))
 @settings(max_examples=12)
-def test_answers_are_those_of_langgraphs_own_store(batches: list[list[Any]], tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_answers_are_those_of_langgraphs_own_store(
+    batches: list[list[Any]], tmp_path_factory: pytest.TempPathFactory
+) -> None:
     theirs = InMemoryStore()
     with MemOS(tmp_path_factory.mktemp("same"), embedder="none", durability="normal") as memos:
         ours = MemosStore(memos)
@@ -382,7 +401,9 @@ def test_a_graph_runs_synchronously(memos: MemOS) -> None:
         store.put(("n",), "k", {"text": state["said"]})
         return {"answer": store.get(("n",), "k").value["text"]}
 
-    graph = graphs.StateGraph(State).add_node("node", node).add_edge(graphs.START, "node").compile(store=MemosStore(memos))
+    graph = (
+        graphs.StateGraph(State).add_node("node", node).add_edge(graphs.START, "node").compile(store=MemosStore(memos))
+    )
     assert graph.invoke({"said": "hello"})["answer"] == "hello"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 import pytest
+from opinion_corpus import BAD, GOOD, NO_VERDICT
 
 from memos.evolution import signals
 from memos.evolution.opinion import read_opinion
@@ -184,6 +185,18 @@ class TestOpinion:
     )
     def test_marks_are_read_as_numbers(self, comment: str, score: float) -> None:
         assert read_opinion(comment) == pytest.approx(score)
+
+    @pytest.mark.parametrize("comment", GOOD)
+    def test_good_news_are_good(self, comment: str) -> None:
+        assert (read_opinion(comment) or 0) > 0
+
+    @pytest.mark.parametrize("comment", BAD)
+    def test_bad_news_are_bad(self, comment: str) -> None:
+        assert (read_opinion(comment) or 0) < 0
+
+    @pytest.mark.parametrize("comment", NO_VERDICT)
+    def test_an_order_for_the_next_time_is_no_verdict(self, comment: str) -> None:
+        assert read_opinion(comment) is None
 
     def test_a_path_or_date_is_no_mark(self) -> None:
         assert read_opinion("see 12/31 and a/5") is None

@@ -86,6 +86,17 @@ async def test_another_call_of_the_kind_may_do_instead(store: SqliteCube) -> Non
     assert (await taught(store, did))["fix"] == [("mount a", ["sudo mount a"])]
 
 
+async def test_what_was_done_before_the_same_failed_again_is_no_part_of_the_path(store: SqliteCube) -> None:
+    full = Did("pg_dump -f b.sql b", False, "No space left on device")
+    did = [full, Did("rm -rf /tmp/*"), full, Did("journalctl --vacuum-time=1d"), Did("pg_dump -f b.sql b")]
+    found = await taught(store, did)
+    assert found["path"] == [("", ["journalctl --vacuum-time=1d", "pg_dump -f b.sql b"])]
+    assert found["fix"] == [("pg_dump -f b.sql b", ["journalctl --vacuum-time=1d"])]
+    other = Did("pg_dump -f b.sql b", False, "role b does not exist")  # the first trouble is over
+    did = [full, Did("rm -rf /tmp/*"), other, Did("createuser b"), Did("pg_dump -f b.sql b")]
+    assert (await taught(store, did))["path"] == [("", ["rm -rf /tmp/*", "createuser b", "pg_dump -f b.sql b"])]
+
+
 async def test_the_path_is_what_worked_each_once_without_looking_around(store: SqliteCube) -> None:
     did = [Did("ls"), Did("set a"), Did("show a", False, "still old"), Did("set a"), Did("restart b"), Did("show a")]
     case = await case_of(store, Script("Do it", did, score=1.0))

@@ -133,8 +133,8 @@ def test_a_policy_that_knows_the_error_is_preferred_and_filled_in(cube: Cube) ->
     policy = cube.learn(FIX)
     hint = cube.fail(cube.begin())
     assert hint is not None and hint.policy == policy
-    assert hint.prefer == f"`shell {APT}`; then `shell {PIP}`"
-    assert hint.avoid == f"`shell {PIP}`"
+    assert hint.prefer == f"`shell`: `{APT}`; then `shell`: `{PIP}`"
+    assert hint.avoid == f"`shell`: `{PIP}`"
 
 
 def test_a_policy_that_says_what_failed_is_no_advice(cube: Cube) -> None:
@@ -166,14 +166,14 @@ def test_a_retired_policy_is_no_advice(cube: Cube) -> None:
 def test_what_worked_before_for_the_same_thing_is_preferred(cube: Cube) -> None:
     cube.change(lambda tx: play(tx, Script(GOAL, [Did(f"{PIP} --no-binary", True)]), 0, session="old"))
     hint = cube.fail(cube.begin(n=1))
-    assert hint is not None and hint.prefer == f"`shell {PIP} --no-binary`"
+    assert hint is not None and hint.prefer == f"`shell`: `{PIP} --no-binary`"
 
 
 def test_what_resolved_the_same_failure_elsewhere_is_preferred_where_it_names_nothing_of_that(cube: Cube) -> None:
     did = [Did("pip install psycopg3", False, ERROR), Did("apt update", True), Did("pip install psycopg3", True)]
     cube.change(lambda tx: play(tx, Script("install psycopg3", did), 0, session="old"))
     hint = cube.fail(cube.begin(n=1))
-    assert hint is not None and hint.prefer == "`shell apt update`"
+    assert hint is not None and hint.prefer == "`shell`: `apt update`"
 
 
 def test_what_resolved_it_elsewhere_for_something_else_is_not_advised(cube: Cube) -> None:

@@ -67,9 +67,19 @@ def test_a_test_that_failed_and_then_passes_is_a_success() -> None:
     assert (reward((), [said(VERIFIER, 1.0, 0), said(VERIFIER, -1.0, 5)]).value or 0) <= -0.5
 
 
-def test_an_opinion_that_changed_is_no_clear_outcome() -> None:
-    value = reward((), [said(USER, 1.0, 0), said(USER, -1.0, 5)]).value
-    assert value is not None and -0.5 < value < 0
+@pytest.mark.parametrize("source", [USER, VERIFIER])
+def test_a_later_verdict_takes_the_place_of_the_one_before(source: SignalSource) -> None:
+    changed = reward((), [said(source, 1.0, 0), said(source, 1.0, 3), said(source, -1.0, 5)])
+    assert changed.value == pytest.approx(-5 / 6)
+    assert changed.confidence == pytest.approx(5 / 6)
+    assert reward([call(1, True)], [said(source, 1.0, 0), said(source, -1.0, 5)]).value == pytest.approx(-4.5 / 6.5)
+
+
+def test_a_verdict_takes_the_place_of_what_its_user_let_be_seen_before() -> None:
+    before = [said(IMPLICIT, 0.7, 0), said(IMPLICIT, 0.5, 1), said(USER, 1.0, 2)]
+    assert reward([call(1, True)], [*before, said(USER, -1.0, 5)]).value == pytest.approx(-4.5 / 6.5)
+    after = [said(USER, 1.0, 2), said(IMPLICIT, -0.5, 5)]
+    assert reward((), after).value == pytest.approx((5 - 0.8 * 0.5) / 6.8)
 
 
 def test_many_signs_of_one_source_count_at_most_twice() -> None:

@@ -100,6 +100,39 @@ async def test_what_fails_when_it_is_followed_failed_however_the_task_ended(stor
     assert (trial.outcome, trial.followed) == ("fail", True)
 
 
+PARTS = tuple(Action("shell", f"{verb} {{x}}") for verb in ("stop", "dump", "copy", "check", "start"))
+
+
+@pytest.mark.parametrize(
+    ("verbs", "followed"),
+    [
+        ("stop dump copy check start", True),
+        ("stop dump copy start", False),  # without what comes before the last, which decides too
+        ("stop copy check start", True),
+        ("stop dump copy check", False),
+        ("stop dump start", False),
+        ("stop dump copy", False),
+    ],
+)
+async def test_a_procedure_that_was_carried_out_in_part_says_nothing(
+    store: SqliteCube, verbs: str, followed: bool
+) -> None:
+    did = [Did(f"{verb} db") for verb in verbs.split()]
+    trial = await tried(store, Script("move db", did, score=1.0), PolicyBody(form=Form.PATH, procedure=PARTS))
+    assert (trial.outcome, trial.followed) == ("pass" if followed else "unknown", followed)
+
+
+async def test_of_two_actions_both_must_be_taken(store: SqliteCube) -> None:
+    trial = await tried(store, Script("move", [Did("stop a")], score=1.0), SkillBody(procedure=PARTS[:2]))
+    assert (trial.outcome, trial.followed) == ("unknown", False)
+
+
+async def test_what_was_broken_off_because_a_call_of_it_failed_has_failed(store: SqliteCube) -> None:
+    did = [Did("stop db"), Did("dump db"), Did("copy db", False, "disk is full"), Did("other db")]
+    trial = await tried(store, Script("move db", did, score=1.0), PolicyBody(form=Form.PATH, procedure=PARTS))
+    assert (trial.outcome, trial.followed) == ("fail", True)
+
+
 async def test_an_outcome_that_is_not_clear_is_unknown(store: SqliteCube) -> None:
     body = PolicyBody(form=Form.PATH, procedure=FIX)
     assert (await tried(store, Script("install lxml", DID, score=0.1), body)).outcome == "unknown"

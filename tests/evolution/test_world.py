@@ -157,8 +157,8 @@ async def test_a_fix_says_what_fails_without_what(web: World) -> None:
     await web.episode(install("pillow", "jpeg"), fix)
     statement = await web.one("inference")
     assert statement.text == (
-        "On web1, `shell pip install {package}` fails with “fatal error: {header}.h: No such file or directory” unless "
-        "`shell apt-get install lib{header}-dev` ran before it."
+        "On web1, `shell`: `pip install {package}` fails with “fatal error: {header}.h: No such file or directory” unless "
+        "`shell`: `apt-get install lib{header}-dev` ran before it."
     )
     body = WorldBody.of(statement)
     assert (body.environment, body.policies, body.holds, body.fails) == ("web1", (fix,), 2, 0)
@@ -173,7 +173,7 @@ async def test_an_avoid_says_what_is_refused_there(web: World) -> None:
     await web.episode(written("b.txt", False), avoid)
     statement = await web.one("constraint")
     assert statement.text.startswith(
-        "On web1, /opt is read-only: `shell write /opt/{name}` is refused with “write: cannot"
+        "On web1, /opt is read-only: `shell`: `write /opt/{name}` is refused with “write: cannot"
     )
     assert WorldBody.of(statement).subject == "/opt"
 
@@ -191,8 +191,8 @@ async def test_a_different_call_that_works_instead_is_told_as_such(web: World) -
         await web.episode([Did(f"queue create {name}", False, error), Did(f"queue create ops-{name}")], fix)
     statement = await web.one("constraint")
     assert statement.text == (
-        "On web1, `shell queue create {name}` fails with “queue: invalid name '{name}': must begin with 'ops-'”; "
-        "`shell queue create ops-{name}` works there."
+        "On web1, `shell`: `queue create {name}` fails with “queue: invalid name '{name}': must begin with 'ops-'”; "
+        "`shell`: `queue create ops-{name}` works there."
     )
 
 

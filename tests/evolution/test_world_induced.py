@@ -69,7 +69,7 @@ async def test_a_statement_comes_with_the_second_episode_and_holds_for_unseen_pa
     await life.through([install("pillow", "jpeg"), install("numpy", "blas")])
     (one,) = await life.rules()
     text = one.text
-    assert text.startswith("On web1, `shell pip install {") and "unless `shell apt-get install lib{" in text
+    assert text.startswith("On web1, `shell`: `pip install {") and "unless `shell`: `apt-get install lib{" in text
     assert WorldBody.of(one).holds == 3 and not any(name in text for name in ("lxml", "pillow", "numpy", "jpeg"))
     await store.close()
 

@@ -25,6 +25,7 @@ from memos.errors import InvalidInput, MemosError, ModelBusy, ModelTimeout, NotF
 from memos.evolution import lessons
 from memos.memory.ids import new_id
 from memos.memory.learned import Policy
+from memos.reading.traces import WHOLE_CHARS
 
 CHILD = Path(__file__).parent / "evolution_child.py"
 RAW = {"trace", "tool_call"}
@@ -287,8 +288,8 @@ def test_r064_what_was_reported_never_speaks_in_a_block(memos: MemOS) -> None:
 
 
 def test_r103_a_recalled_block_that_comes_back_is_neither_learned_nor_recalled_again(memos: MemOS) -> None:
-    lived(memos, "one", "two")
-    memos.report_outcome(1.0, "Great. Always run the linter before pushing.", session="s-two")
+    lived(memos, "one", "two", "three", "four")
+    memos.report_outcome(1.0, "Great. Always run the linter before pushing.", session="s-four")
     memos.add("My favourite colour is teal. " + "I like the sea, the hills and long walks. " * 20)
     memos.evolve(now=True)
 
@@ -301,7 +302,7 @@ def test_r103_a_recalled_block_that_comes_back_is_neither_learned_nor_recalled_a
         return {kind: found.count(kind) for kind in set(found) - RAW}
 
     first, before, learned = asked(), kinds(), len(memos.policies())
-    assert len(first) > 1_300  # longer than what is kept in one piece
+    assert len(first) > WHOLE_CHARS  # longer than what is kept in one piece
     block, sizes = first, []
     for n in range(20):
         memos.start_turn(f"ok\n\n{block}", session="g", environment="debian", task="same" if n else "new", recall=False)
@@ -440,7 +441,7 @@ def test_r029_a_killed_process_loses_no_report_and_counts_none_twice(home: Path)
         said.update(line for line in rest.split("\n")[:-1])
     with MemOS(home, embedder="none", background=False, reward_window=0) as m:
         m.evolve(now=True)
-        valued = {e.session for e in m.episodes(limit=1000).items if e.reward is not None and e.steps == 4}
+        valued = {e.session for e in m.episodes(limit=1000).items if e.reward is not None and e.steps == 3}
         assert said <= valued and the_fix(m).record.support == len(valued)
         assert m.evolve(now=True).learned == 0
 

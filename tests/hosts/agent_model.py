@@ -65,16 +65,37 @@ class AgentModel:
         blocks = [b for m in body["messages"] if isinstance(m["content"], list) for b in m["content"]]
         done = sum(b.get("type") == "tool_result" for b in blocks)
         usage = {"input_tokens": 9, "output_tokens": 1}
-        message = {"id": f"msg_{uuid4().hex}", "type": "message", "role": "assistant", "model": body.get("model"), "content": [], "usage": usage}
+        message = {
+            "id": f"msg_{uuid4().hex}",
+            "type": "message",
+            "role": "assistant",
+            "model": body.get("model"),
+            "content": [],
+            "usage": usage,
+        }
         out: list[dict[str, Any]] = [{"type": "message_start", "message": message}]
         if body.get("tools") and done < len(self.commands):
             use = {"type": "tool_use", "id": f"toolu_{uuid4().hex}", "name": "Bash", "input": {}}
             given = json.dumps({"command": self.commands[done], "description": "as scripted"})
-            out += [{"type": "content_block_start", "index": 0, "content_block": use}, {"type": "content_block_delta", "index": 0, "delta": {"type": "input_json_delta", "partial_json": given}}]
+            out += [
+                {"type": "content_block_start", "index": 0, "content_block": use},
+                {
+                    "type": "content_block_delta",
+                    "index": 0,
+                    "delta": {"type": "input_json_delta", "partial_json": given},
+                },
+            ]
         else:
-            out += [{"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}}, {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": REPLY}}]
+            out += [
+                {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},
+                {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": REPLY}},
+            ]
         reason = "tool_use" if "tool_use" in json.dumps(out[1]) else "end_turn"
-        out += [{"type": "content_block_stop", "index": 0}, {"type": "message_delta", "delta": {"stop_reason": reason}, "usage": {"output_tokens": 5}}, {"type": "message_stop"}]
+        out += [
+            {"type": "content_block_stop", "index": 0},
+            {"type": "message_delta", "delta": {"stop_reason": reason}, "usage": {"output_tokens": 5}},
+            {"type": "message_stop"},
+        ]
         return out
 
     def responses(self, body: dict[str, Any]) -> list[dict[str, Any]]:
@@ -82,10 +103,27 @@ class AgentModel:
         done = sum(str(item.get("type")).endswith("call_output") for item in body["input"])
         if done < len(self.commands):
             given = json.dumps({"cmd": self.commands[done]})
-            item = {"type": "function_call", "id": f"fc_{uuid4().hex}", "call_id": f"call_{uuid4().hex}", "name": "exec_command", "arguments": given}
+            item = {
+                "type": "function_call",
+                "id": f"fc_{uuid4().hex}",
+                "call_id": f"call_{uuid4().hex}",
+                "name": "exec_command",
+                "arguments": given,
+            }
         else:
-            item = {"type": "message", "id": f"msg_{uuid4().hex}", "role": "assistant", "content": [{"type": "output_text", "text": REPLY}]}
-        usage = {"input_tokens": 9, "input_tokens_details": None, "output_tokens": 1, "output_tokens_details": None, "total_tokens": 10}
+            item = {
+                "type": "message",
+                "id": f"msg_{uuid4().hex}",
+                "role": "assistant",
+                "content": [{"type": "output_text", "text": REPLY}],
+            }
+        usage = {
+            "input_tokens": 9,
+            "input_tokens_details": None,
+            "output_tokens": 1,
+            "output_tokens_details": None,
+            "total_tokens": 10,
+        }
         return [
             {"type": "response.created", "response": {"id": "r"}},
             {"type": "response.output_item.done", "output_index": 0, "item": item},

@@ -36,7 +36,9 @@ def packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
         pytest.skip("NOT TESTED: real Claude Code and Codex need npm, or MEMOS_TEST_HOSTS=<folder with node_modules>")
     folder = tmp_path_factory.mktemp("npm")
     words = [npm, "install", "--ignore-scripts", "--no-audit", "--no-fund", "--prefix", str(folder)]
-    done = subprocess.run([*words, *(f"{n}@{v}" for n, v in VERSIONS.items())], capture_output=True, text=True, timeout=600, check=False)
+    done = subprocess.run(
+        [*words, *(f"{n}@{v}" for n, v in VERSIONS.items())], capture_output=True, text=True, timeout=600, check=False
+    )
     if done.returncode:
         pytest.skip(f"NOT TESTED: npm could not install {', '.join(VERSIONS)}: {done.stderr[-300:]}")
     return folder / "node_modules"
@@ -51,11 +53,25 @@ def binary(packages: Path, pattern: str) -> str:
 
 def variables(folder: Path, **more: str) -> dict[str, str]:
     (folder / "user").mkdir(exist_ok=True)
-    return {"PATH": os.environ["PATH"], "HOME": str(folder / "user"), "PYTHONPATH": str(SRC), "MEMOS_EMBEDDER": "none", "OMP_NUM_THREADS": "1", **more}
+    return {
+        "PATH": os.environ["PATH"],
+        "HOME": str(folder / "user"),
+        "PYTHONPATH": str(SRC),
+        "MEMOS_EMBEDDER": "none",
+        "OMP_NUM_THREADS": "1",
+        **more,
+    }
 
 
 def memos(env: dict[str, str], home: Path, *words: str) -> str:
-    done = subprocess.run([sys.executable, "-m", "memos.cli", "--home", str(home), *words], env=env, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(
+        [sys.executable, "-m", "memos.cli", "--home", str(home), *words],
+        env=env,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -74,7 +90,9 @@ def check(home: Path, asked: list[str], model: AgentModel) -> None:
     texts = told(home)
     for text in (*asked, "Bash: echo one\nok\none"):
         assert texts[text] == (len(asked) if text.startswith("Bash") else 1), (text, texts)
-    assert sum(n for text, n in texts.items() if text.startswith("Bash: make harbour\nerror: Exit code 2")) == 3 * len(asked)
+    assert sum(n for text, n in texts.items() if text.startswith("Bash: make harbour\nerror: Exit code 2")) == 3 * len(
+        asked
+    )
     assert texts[REPLY] == len(asked)
     assert "memos-context" not in "".join(texts)
     second = [a for a in model.asked if asked[1] in a]
@@ -95,7 +113,12 @@ def test_claude_code(packages: Path, home: Path, tmp_path: Path) -> None:
     memos(env, home, "hosts", "install", "claude-code")
     asked = ["Always use podman instead of docker. Then build the harbour", "Build the harbour again"]
     with AgentModel(COMMANDS) as model:
-        more = {"ANTHROPIC_BASE_URL": model.url, "ANTHROPIC_API_KEY": "sk-ant-scripted", "DISABLE_AUTOUPDATER": "1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1"}
+        more = {
+            "ANTHROPIC_BASE_URL": model.url,
+            "ANTHROPIC_API_KEY": "sk-ant-scripted",
+            "DISABLE_AUTOUPDATER": "1",
+            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+        }
         for text in asked:
             done = subprocess.run(
                 [claude, "-p", text, "--allowedTools", "Bash", "--output-format", "json", "--strict-mcp-config"],

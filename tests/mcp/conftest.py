@@ -1,5 +1,5 @@
-"""Connections to the tools: in this process, to `memos mcp` in a process of its own, and to `memos serve`. All of them need the
-extra `mcp`.
+"""Connections to the tools: in this process, to `memos mcp` in a process of its own, and to `memos serve`. Every file skips its tests
+where the extra `mcp` is not installed.
 """
 
 from __future__ import annotations
@@ -13,14 +13,11 @@ from typing import Any
 
 import pytest
 
+from mcp_calls import Calls, connected
 from memos import AsyncMemOS
 
 SRC = Path(__file__).parents[2] / "src"
 sys.path.append(str(Path(__file__).parents[1] / "server"))  # `serving`
-
-pytest.importorskip("mcp.server", reason="the extra 'mcp' is not installed")
-
-from mcp_calls import Calls, connected  # noqa: E402
 
 
 @pytest.fixture

@@ -13,6 +13,8 @@ from memos import AsyncMemOS
 from memos.mcp.args import Listing
 from memos.mcp.budget import fitted, piece, preview
 
+pytest.importorskip("mcp.server", reason="the extra 'mcp' is not installed")
+
 LONG = "the story of the red kayak, told at length; " * 2_000
 
 

@@ -12,6 +12,9 @@ from typing import Any
 
 import httpx2
 import pytest
+
+pytest.importorskip("mcp.server", reason="the extra 'mcp' is not installed")
+
 from mcp.client.streamable_http import streamable_http_client
 from serving import Live, Starter
 

@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+pytest.importorskip("mcp.server", reason="the extra 'mcp' is not installed")
+
 SRC = Path(__file__).parents[2] / "src"
 LEAST_NODE = (22, 19)
 # Where it is: the file `mcp-inspector` of npm's package @modelcontextprotocol/inspector, and the Node it needs before it.

@@ -13,6 +13,8 @@ from llm_models import ScriptedModel
 from mcp_calls import Calls, connected
 from memos import AsyncMemOS
 
+pytest.importorskip("mcp.server", reason="the extra 'mcp' is not installed")
+
 
 @contextlib.asynccontextmanager
 async def theirs(memos: AsyncMemOS, **how: Any) -> AsyncIterator[Calls]:

@@ -15,6 +15,8 @@ from mcp_calls import Calls, connected
 from memos import AsyncMemOS
 from memos.cli.main import app
 
+pytest.importorskip("mcp.server", reason="the extra 'mcp' is not installed")
+
 NORA = {"name": "Nora", "entityType": "person", "observations": ["lives in Bergen", "likes tea"]}
 WORKS = {"from": "Nora", "to": "Acme", "relationType": "works_at"}
 

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import jsonschema
 import pytest
+
+pytest.importorskip("mcp.server", reason="the extra 'mcp' is not installed")
+
+import jsonschema
 
 from mcp_arguments import invalid, valid
 from mcp_calls import Calls, connected

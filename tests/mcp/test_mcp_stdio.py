@@ -14,6 +14,9 @@ from typing import Any
 
 import pytest
 
+pytest.importorskip("mcp.server", reason="the extra 'mcp' is not installed")
+
+
 from mcp import Client
 from mcp_calls import Calls
 from memos import MemOS

@@ -9,6 +9,8 @@ import pytest
 from mcp_calls import Calls, connected
 from memos import AsyncMemOS
 
+pytest.importorskip("mcp.server", reason="the extra 'mcp' is not installed")
+
 SKILL = b"""---
 name: restart-a-service
 description: Restarts a service that hangs. Use it when a service does not answer.

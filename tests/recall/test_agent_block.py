@@ -195,7 +195,7 @@ def test_a_line_says_when_what_and_how_sure_and_its_calls_are_read_back() -> Non
     )
     text = policy_candidate(body, Applies(1.0, "error", {"lib": "libpq"}), "c").item.text
     assert text.startswith(
-        "- When `shell` fails with “libpq.h is missing”: do `shell apt install libpq-dev`; then `` shell echo"
+        "- When `shell` fails with “libpq.h is missing”: do `shell`: `apt install libpq-dev`; then `shell`: `` echo"
     )
     assert text.endswith("(since 2026-03-01, from 3 tasks, worked 4 of 5 times, reliability 0.80) [p:00000007]")
     assert calls_in(text.partition(": do ")[2]) == ["shell apt install libpq-dev", "shell echo `date` ⏎ make"]
@@ -210,12 +210,12 @@ def test_what_is_not_known_is_left_to_fill_in_with_examples() -> None:
         parameters=(Parameter("lib", "error", ("libxml", "libpq")),),
     )
     text = policy_candidate(body, Applies(1.0, "goal"), "c").item.text
-    assert "`shell apt install {lib}-dev`" in text and "Fill in: {lib}, for example libxml, libpq." in text
+    assert "`shell`: `apt install {lib}-dev`" in text and "Fill in: {lib}, for example libxml, libpq." in text
 
 
-def test_a_candidate_is_called_untested() -> None:
+def test_a_candidate_is_said_to_be_on_trial() -> None:
     made = policy_candidate(policy(1, "x", state=State.CANDIDATE), Applies(1.0, "goal"), "c")
-    assert "untested" in made.item.text and made.untested
+    assert "on trial" in made.item.text and made.untested
     assert made.rank < policy_candidate(policy(1, "x"), Applies(1.0, "goal"), "c").rank
 
 
@@ -237,8 +237,8 @@ def test_phrases_that_are_calls_read_like_calls() -> None:
         prefer="apt is better",
     )
     text = policy_candidate(body, Applies(1.0, "goal", {"p": "lxml"}), "c").item.text
-    assert "Check: `shell pip show lxml` succeeds." in text
-    assert "Avoid: `shell pip install lxml`." in text
+    assert "Check: `shell`: `pip show lxml` succeeds." in text
+    assert "Avoid: `shell`: `pip install lxml`." in text
 
 
 def test_an_avoid_names_the_call_and_why() -> None:
@@ -252,7 +252,7 @@ def test_an_avoid_names_the_call_and_why() -> None:
         avoid="shell: touch /srv/{f}",
     )
     text = policy_candidate(body, Applies(1.0, "input", {"f": "x"}), "c").item.text
-    assert text.startswith("- Avoid `shell touch /srv/x`: shell fails with: read-only.")
+    assert text.startswith("- Avoid `shell`: `touch /srv/x`, since shell fails with “read-only”.")
 
 
 def test_a_skill_that_is_called_by_name_is_cut_where_it_must_be_and_says_so() -> None:

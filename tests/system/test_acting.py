@@ -81,7 +81,7 @@ class TestATurn:
         assert (episode.goal, episode.turns, episode.steps, episode.failed_steps, episode.is_open) == (
             GOAL,
             1,
-            3,
+            2,
             1,
             True,
         )
@@ -373,7 +373,7 @@ class TestSubAgents:
             "default/finder",
         )
         assert (child.goal, child.reason, child.environment) == ("Look for the compiler", "ended", "host-1")
-        assert (parent.is_open, child.is_open, child.steps, child.failed_steps) == (True, False, 3, 1)
+        assert (parent.is_open, child.is_open, child.steps, child.failed_steps) == (True, False, 2, 1)
         assert child.due_at is not None
         assert roles(memos, child.id) == [(1, "user"), (1, "tool"), (1, "tool"), (1, "assistant")]
         assert [s.score > 0 for s in signals(memos, child.id)] == [True]
@@ -389,7 +389,7 @@ class TestSubAgents:
         for _ in range(2):
             memos.report_subagent("Look", "found", name="finder", steps=[{"tool": "grep", "call_id": "call_same"}])
         children = [e for e in episodes(memos) if e.parent]
-        assert [e.steps for e in children] == [2, 2]
+        assert [e.steps for e in children] == [1, 1]
 
     def test_a_run_reported_twice_is_stored_once(self, memos: MemOS) -> None:
         start(memos)

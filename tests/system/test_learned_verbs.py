@@ -61,7 +61,8 @@ async def test_lineage_leads_from_a_skill_to_its_steps_and_from_a_step_to_the_sk
     down = await m.lineage(skill.id)
     kinds = {mem.kind for mem in down.memories}
     assert {Kind.SKILL, Kind.POLICY, Kind.TOOL_CALL} <= kinds
-    assert {e.id for e in down.episodes} <= set(episodes) and down.episodes
+    assert {e.id for e in down.episodes} == set(episodes)
+    assert len(down.episodes) == skill.record.support
     assert down.depth[skill.id] == 0 and min(down.depth.values()) <= -2
     step = next(mem for mem in down.memories if mem.kind is Kind.TOOL_CALL)
     up = await m.lineage(step.id)
@@ -138,7 +139,7 @@ async def test_the_report_counts_a_span_and_compares_it_with_the_one_before(m: A
     report = await m.learning_report()
     assert (report.episodes, report.closed) == (3, 3)
     assert report.success_rate == pytest.approx(2 / 3)
-    assert report.steps_per_episode == 4.0 and report.success_rate_before is None
+    assert report.steps_per_episode == 3.0 and report.success_rate_before is None
     assert report.counts["policy.induced"] >= 1 and any(mem.kind is Kind.POLICY for mem in report.learned)
     later = datetime.now(UTC) + timedelta(minutes=5)
     nothing = await m.learning_report(since=later, until=later + timedelta(days=1))

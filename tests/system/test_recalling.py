@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +17,14 @@ from memos.errors import AccessDenied, InvalidInput, NotFound
 from memos.memory.acting import Recalled, Tier, Trigger
 from memos.memory.hit import SearchStatus
 from memos.memory.ids import new_id
-from memos.memory.learned import Action, Form, Parameter, PolicyBody, SkillBody, State, Trial, WorldBody
+from memos.memory.learned import Action, Form, Hint, Parameter, PolicyBody, SkillBody, State, Trial, WorldBody
 from memos.memory.model import Kind, Memory
+from memos.recall.guidance import hint_line
 from memos.recall.pack import CLOSE, OPEN, tokens
 from memos.storage.sqlite import lived
 from memos.system import AsyncMemOS
 
+T0 = datetime(2026, 3, 1, tzinfo=UTC)
 FIX = PolicyBody(
     form=Form.FIX,
     state=State.ACTIVE,
@@ -117,7 +121,7 @@ def test_a_turn_gets_every_tier_that_has_something_to_say(knowing: MemOS) -> Non
 def test_an_error_brings_up_its_fix_with_everything_filled_in(knowing: MemOS) -> None:
     recalled = knowing.recall("pip install psycopg2", trigger="repair", tool="shell", error=MISSING)
     [fix] = [t for t in shown(recalled, Tier.GUIDANCE) if "libpq" in t]
-    assert "do `shell apt install libpq-dev`; then `shell pip install psycopg2`" in fix
+    assert "do `shell`: `apt install libpq-dev`; then `shell`: `pip install psycopg2`" in fix
     assert not shown(recalled, Tier.SKILL) and not shown(recalled, Tier.FACT)
 
 
@@ -127,7 +131,8 @@ def test_a_tool_gets_guidance_what_came_of_the_call_before_and_the_world(knowing
     knowing.end_session("old")
     recalled = knowing.recall("apt install foo", trigger="tool", tool="shell", environment="build-1")
     assert any(
-        "`shell apt install foo` failed: E: Unable to locate package foo" in t for t in shown(recalled, Tier.EXPERIENCE)
+        "`shell`: `apt install foo` failed: E: Unable to locate package foo" in t
+        for t in shown(recalled, Tier.EXPERIENCE)
     )
     assert any("[constraint] apt install needs apt update first" in t for t in shown(recalled, Tier.WORLD))
 
@@ -139,7 +144,7 @@ def test_a_subagent_gets_skills_guidance_and_facts(knowing: MemOS) -> None:
 
 def test_a_skill_that_is_called_by_name_is_shown_whole(knowing: MemOS) -> None:
     [text] = shown(knowing.recall("restart-a-service", trigger="skill"), Tier.SKILL)
-    assert "  1. `shell systemctl restart {service}`\n  2. `shell curl localhost`" in text
+    assert "  1. `shell`: `systemctl restart {service}`\n  2. `shell`: `curl localhost`" in text
     assert "  - Do not restart the database by day" in text
     assert not shown(knowing.recall("no-such-skill", trigger="skill"), Tier.SKILL)
 
@@ -223,11 +228,11 @@ def test_what_changed_since_the_last_recall_is_shown_as_it_is_now(memos: MemOS) 
     assert "conda install psycopg2" in memos.recall("install psycopg2").context
 
 
-def test_untested_advice_says_so(memos: MemOS) -> None:
+def test_advice_on_trial_says_so(memos: MemOS) -> None:
     import dataclasses
 
     learn(memos, dataclasses.replace(FIX, state=State.CANDIDATE))
-    assert "untested" in memos.recall("install psycopg2").context
+    assert "on trial" in memos.recall("install psycopg2").context
 
 
 # -- trials ----------------------------------------------------------------------------------------------------------
@@ -331,7 +336,7 @@ def test_the_task_that_is_going_on_is_no_past_task(memos: MemOS) -> None:
     memos.end_session("s")
     [past] = shown(memos.recall("install psycopg2 on the build host", session="s"), Tier.EXPERIENCE)
     assert (
-        "“install psycopg2 on the build host”: outcome unknown, 1 steps: `shell pip install psycopg2` worked." in past
+        "“install psycopg2 on the build host”: outcome unknown, 1 step: `shell`: `pip install psycopg2` worked." in past
     )
 
 
@@ -355,9 +360,9 @@ def test_a_hint_comes_with_the_answer_to_the_third_failure(memos: MemOS) -> None
     assert fail(memos, 2).hint is None
     told = fail(memos, 1)
     assert told.hint.policy == fix
-    assert told.hint.prefer == "`shell apt install libpq-dev`; then `shell pip install psycopg2`"
-    assert told.hint.avoid == "`shell pip install psycopg2`"
-    assert "After 3 failures of shell in a row: do `shell apt install libpq-dev`" in told.context
+    assert told.hint.prefer == "`shell`: `apt install libpq-dev`; then `shell`: `pip install psycopg2`"
+    assert told.hint.avoid == "`shell`: `pip install psycopg2`"
+    assert "After 3 failures of shell in a row: do `shell`: `apt install libpq-dev`" in told.context
     assert events(memos) == ["hint.made", "hint.delivered"]
     assert [t.memory for t in trials(memos, memory=fix)] == [fix]
 
@@ -435,3 +440,62 @@ def test_many_recalls_at_once_agree(home: Path) -> None:
             return {r.context for r in await asyncio.gather(*asked)}
 
     assert len(asyncio.run(run())) == 1
+
+
+def test_what_a_person_wrote_in_place_of_a_policy_is_what_the_agent_is_told(memos: MemOS) -> None:
+    fix, statement = learn(memos, FIX, text="x")[0], learn(memos, WORLD, text="apt install needs apt update first")[0]
+    memos.update(fix, text="When a header is missing, ask the platform team; do not install anything.")
+    memos.update(statement, text="apt is locked here")
+    told = memos.recall("install psycopg2", environment="build-1")
+    assert "- When a header is missing, ask the platform team; do not install anything. (" in told.context
+    assert "apt install" not in told.context
+    told = memos.recall("how does apt behave", environment="build-1")
+    assert "apt is locked here (in build-1, written by a person)" in told.context
+    assert memos.policy(fix).body.edited and memos.world_statement(statement).body.edited
+
+
+def test_a_directive_is_told_in_the_words_of_the_user_and_not_twice(memos: MemOS) -> None:
+    memos.start_turn("Always use uv instead of pip for log files. Never delete log files.", session="s")
+    memos.end_session("s")
+    directives = memos.policies(forms=["directive"])
+    assert len(directives) == 2 and memos.search("use uv instead of pip").hits[0].facts
+    told = memos.recall("clean up the log files")
+    assert "- The user said: “Always use uv instead of pip for log files.” (" in told.context
+    assert "- The user said: “Never delete log files" in told.context
+    assert told.context.count("instead of pip") == told.context.count("delete") == 1
+    for directive in directives:
+        memos.set_state(directive.id, "retired")
+    assert "instead of pip" not in memos.recall("clean up the log files: uv or pip?").context
+
+
+def test_what_was_said_of_another_task_is_no_fact_but_why_that_failed(memos: MemOS) -> None:
+    memos.start_turn("rotate the logs of web1", session="s")
+    memos.report_step("shell", "logrotate web1", ok=True, session="s")
+    memos.end_turn("Done.", session="s")
+    memos.report_outcome(-1.0, "That broke the logs of production <b>.", session="s")
+    memos.end_session("s")
+    memos.evolve(now=True)
+    told = memos.recall("rotate the logs of web2")
+    assert not any("production" in t for t in shown(told, Tier.FACT))
+    past = shown(told, Tier.EXPERIENCE)
+    assert any("The comment on it: “That broke the logs of production <b>”." in t for t in past)
+
+
+def test_advice_is_said_once(memos: MemOS) -> None:
+    (fix,) = learn(memos, FIX)
+    told = replace(WORLD, environment="", policies=(fix,))
+    learn(memos, told, text="pip install needs the headers of the library")
+    about = "install psycopg2: pip install needs the headers"
+    assert [i.tier for i in memos.recall("install psycopg2", error=MISSING, tool="shell").items] == [Tier.GUIDANCE]
+    assert shown(memos.recall(about, tiers=["world"]), Tier.WORLD)
+
+
+def test_calls_are_data_too(memos: MemOS) -> None:
+    learn(memos, FIX)
+    told = memos.recall("pip install psycopg2", trigger="repair", tool="shell", error=MISSING)
+    assert told.items[0].calls[0] == Action("shell", "apt install libpq-dev")
+
+
+def test_a_hint_whose_last_step_is_the_call_that_failed_does_not_forbid_it() -> None:
+    hint = Hint(1, "s", "e", "shell", 3, "`shell`: `df`; then `shell`: `pg_dump`", "`shell`: `pg_dump`", T0)
+    assert "; do not repeat `shell`: `pg_dump` before that." in hint_line(hint)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 from pathlib import Path
@@ -13,11 +14,12 @@ import pytest
 from memos import AsyncMemOS
 from memos.errors import AccessDenied, Conflict, InvalidInput, NotFound
 from memos.evolution import skill_folder, skills
-from memos.memory.learned import SkillBody, State
+from memos.memory.acting import Recalled, Tier
+from memos.memory.learned import Action, SkillBody, State
 from memos.memory.model import Kind, Memory, Origin, Status
 from memos.storage.ports import ANY_STATUS, View
 from memos.storage.sqlite import lived
-from skill_world import INSTALL, T0, change, episode, installs, policy, tried
+from skill_world import HEADERS, INSTALL, T0, change, episode, installs, policy, tried
 
 NAME = "install-package"
 
@@ -518,3 +520,80 @@ async def test_late_feedback_changes_what_was_told(team: AsyncMemOS) -> None:
     await team.evolve(now=True, user="bo")
     record = (await team.skill(NAME, user="ana")).record
     assert record.passes == 0 and record.handed == 1
+
+
+def _said(recalled: Recalled) -> tuple[str, ...]:
+    """What a block says of skills, without what is counted of each and the marks that cite them."""
+    return tuple(i.text.partition(" (")[0] for i in recalled.items if i.tier is Tier.SKILL)
+
+
+@pytest.mark.parametrize(
+    "goal", ["install the package scipy", "install the package scipy, please", "Install the package scipy."]
+)
+async def test_a_copy_is_handed_out_and_filled_in_like_the_original(team: AsyncMemOS, goal: str) -> None:
+    source = await team.skill(NAME, user="ana")
+    await team.publish(source.id, "team", user="ana")
+    zipped = await team.export_skills(zip=True, user="ana")
+    assert isinstance(zipped, bytes)
+    await team.import_skills(zipped, user="cy")
+    asked = {"environment": "web1", "tiers": ["skill"]}
+    own = await team.recall(goal, user="ana", **asked)
+    granted = await team.recall(goal, user="bo", also=("team",), **asked)
+    imported = await team.recall(goal, user="cy", **asked)
+    assert _said(own) and "`shell`: `pip install scipy`" in _said(own)[0]
+    assert _said(own) == _said(granted) == _said(imported)
+    assert own.items[0].calls == granted.items[0].calls == imported.items[0].calls
+    assert own.items[0].calls[0] == Action("shell", "pip install scipy")
+
+
+async def test_a_copy_is_found_by_the_error_that_its_original_resolves(team: AsyncMemOS) -> None:
+    def write(tx: Any) -> str:
+        path, fix = policy(tx, INSTALL), policy(tx, HEADERS)
+        for minute, package in enumerate(("lxml", "numpy", "pillow")):
+            installs(tx, path, package, minute, fix=fix, library="libxml")
+        skills.settle(tx, {path, fix})
+        return path
+
+    await within(team, write, "bo")
+    (skill,) = [s for s in await team.skills(user="bo") if s.body.errors]
+    await team.publish(skill.id, "team", user="bo")
+    await team.share("team", "dan", "read", user="ana")
+    error = "fatal error: libpq-fe.h: No such file or directory"
+    asked = {"trigger": "repair", "tool": "shell", "error": error}
+    told = await team.recall("pip install psycopg2", user="dan", also=("team",), **asked)
+    assert any(i.tier is Tier.SKILL and "If it fails with “fatal error" in i.text for i in told.items)
+    other = await team.recall("pip install psycopg2", user="dan", also=("team",), **{**asked, "error": "disk is full"})
+    assert not any(i.tier is Tier.SKILL for i in other.items)
+
+
+async def test_a_pattern_of_a_stranger_that_fits_everything_is_not_taken(memos: AsyncMemOS, tmp_path: Path) -> None:
+    await learn(memos)
+    folder = (await memos.export_skills(tmp_path / "out"))[0]  # type: ignore[index]
+    fields = json.loads((folder / "memos.json").read_text())
+    fields["goals"] = ["{a}", "{a} {b}", "x" * 500, "water {plant}"]
+    (folder / "memos.json").write_text(json.dumps(fields))
+    (found,) = await memos.import_skills(folder, user="bo")
+    assert found.body.goals == ("water {plant}",)
+
+
+async def test_an_edited_guide_is_what_the_agent_is_told(memos: AsyncMemOS) -> None:
+    await learn(memos)
+    guide = f"# {NAME}\n\nIntroduction.\n\n## Steps\n\n1. `shell`: `uv add {{package}}`\n2. Tell the owner."
+    await memos.edit_skill(NAME, {"guide": guide})
+    told = await memos.recall("install the package scipy", tiers=["skill"])
+    (item,) = told.items
+    assert "1. `shell`: `uv add scipy` 2. Tell the owner." in item.text and "pip install" not in told.context
+
+
+async def test_a_policy_in_the_words_of_a_person_is_shared_in_those_words(team: AsyncMemOS) -> None:
+    (policy_,) = await team.policies(user="ana")
+    await team.update(policy_.id, text="Ask Ana for {package}.", user="ana")
+    copy = await team.publish(policy_.id, "team", user="ana")
+    told = await team.recall("install the package scipy", user="bo", also=("team",), tiers=["guidance"])
+    assert [i.text.partition(" (")[0] for i in told.items] == ["- Ask Ana for scipy."]
+    await team.update(policy_.id, text="Ask Ben for {package}.", user="ana")
+    await team.publish(policy_.id, "team", user="ana")
+    assert (await team.policy(copy.id, cube="team", user="bo")).memory.text == "Ask Ben for {package}."
+    await team.update(copy.id, text="Ask Bo.", user="bo", cube="team")
+    await team.publish(policy_.id, "team", user="ana")
+    assert (await team.policy(copy.id, cube="team", user="bo")).memory.text == "Ask Bo."

@@ -49,7 +49,7 @@ def lived_in(memos: MemOS) -> MemOS:
 def test_statements_of_an_environment_are_made_by_living_in_it(lived_in: MemOS) -> None:
     found = lived_in.world(environment="web1")
     texts = [s.memory.text for s in found.statements]
-    assert any("unless `shell db migrate {" in t and t.startswith("On web1, ") for t in texts)
+    assert any("unless `shell`: `db migrate {" in t and t.startswith("On web1, ") for t in texts)
     assert any("there is the tool `shell`" in t for t in texts)
     assert found.paths == () and found.reasons == ()
     one = next(s for s in found.statements if "unless" in s.memory.text)

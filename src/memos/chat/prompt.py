@@ -14,13 +14,14 @@ from types import MappingProxyType
 from typing import Literal
 
 from memos.models.llm.port import ChatMessage
+from memos.text.lazy import LazyPattern
 
 Language = Literal["en", "zh"]
 PLACEHOLDER = "{memories}"
-_HAN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
-_KANA = re.compile("[\u3041-\u30ff\uac00-\ud7a3]")  # of languages that also write with Chinese characters
-_LETTER = re.compile(r"[^\W\d_]")
-_BLOCK = re.compile(r"<memos-context\b.*?(?:</memos-context>|\Z)", re.DOTALL)
+_HAN = LazyPattern("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
+_KANA = LazyPattern("[\u3041-\u30ff\uac00-\ud7a3]")  # of languages that also write with Chinese characters
+_LETTER = LazyPattern(r"[^\W\d_]")
+_BLOCK = LazyPattern(r"<memos-context\b.*?(?:</memos-context>|\Z)", re.DOTALL)
 _CHINESE = 0.3  # share of the letters from which a text counts as Chinese
 
 

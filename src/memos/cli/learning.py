@@ -11,6 +11,7 @@ from memos.cli.state import console, print_all, state_of
 
 if TYPE_CHECKING:
     from memos.cli.state import State
+    from memos.sync import MemOS
 
 app = typer.Typer(
     help="Learning from episodes: report, events (also as they happen), and run it now.",
@@ -77,17 +78,31 @@ def run(
     state.answer(done, print_all(*render_learning.evolved(done)))
 
 
+def _title(system: MemOS, state: State, id: str) -> str:
+    """What a memory says, in a few words; nothing when it is gone."""
+    from memos.cli.render_learned import summary
+    from memos.errors import NotFound
+
+    try:
+        return summary(system.get(id, **state.where), 60)
+    except NotFound:
+        return ""
+
+
 def _follow(state: State, after: int) -> None:
     from memos.cli.jsonable import jsonable
     from memos.cli.render_learning import event_line
 
     out = console()
+    titles: dict[str | None, str] = {None: ""}
     try:
         with state.system() as system:
             for event in system.follow_learning(after=after, **state.where):
                 if state.json:
                     print(json.dumps(jsonable(event), ensure_ascii=False), flush=True)
                 else:
-                    out.print(event_line(event), soft_wrap=True)
+                    if event.memory not in titles:
+                        titles[event.memory] = _title(system, state, event.memory or "")
+                    out.print(event_line(event, titles[event.memory]), soft_wrap=True)
     except KeyboardInterrupt:
         return

@@ -62,6 +62,16 @@ class Commands(TyperGroup):
         rest: list[str] = super().parse_args(ctx, global_options_first(args))
         return rest
 
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """A command, built when it is asked for: building all takes longer than most commands do. For a name that is none, all
+        are, so that what is like it can be suggested.
+        """
+        if cmd_name in self.commands:
+            return self.commands[cmd_name]
+        for name in [cmd_name] if cmd_name in _COMMANDS else _COMMANDS:
+            self.commands[name] = _built(name)
+        return self.commands.get(cmd_name)
+
     def list_commands(self, ctx: Any) -> list[str]:
         """The commands in the order of the groups. (typer puts single commands before nested ones.)"""
         return [name for commands in _GROUPS.values() for name in commands]
@@ -225,12 +235,18 @@ _GROUPS: Mapping[str, Mapping[str, Callable[..., Any] | typer.Typer]] = {
         "version": care.version,
     },
 }
-for _commands in _GROUPS.values():
-    for _name, _command in _commands.items():
-        if isinstance(_command, typer.Typer):
-            app.add_typer(_command, name=_name)
-        else:
-            app.command(_name)(_command)
+_COMMANDS = {name: what for commands in _GROUPS.values() for name, what in commands.items()}
+
+
+def _built(name: str) -> Any:
+    what = _COMMANDS[name]
+    if isinstance(what, typer.Typer):
+        group = typer.main.get_group(what)
+        group.name = name
+        return group
+    alone = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+    alone.command(name)(what)
+    return typer.main.get_command(alone)
 
 
 def run() -> None:

@@ -13,11 +13,12 @@ from memos.cli.render import many, pairs, safe, table
 from memos.memory.learned import Policy, Skill, State, WorldStatement
 
 if TYPE_CHECKING:
-    from memos.memory.acting import WorldAnswer
+    from memos.memory.acting import Published, WorldAnswer, WorldPath
     from memos.memory.learned import Action, Record
     from memos.memory.model import Memory
 
 _SHORT = 100  # characters of a text in a table
+_QUOTED = 44  # and of a memory on a path
 _STYLE = {State.ACTIVE: "green", State.RETIRED: "red", State.PROBATION: "yellow"}
 
 
@@ -26,6 +27,21 @@ def summary(m: Memory, limit: int) -> str:
     if m.kind.value == "skill":
         return safe(f"{m.title}: {m.body.get('description') or ''}", limit)
     return safe(m.text, limit)
+
+
+def left_out(retired: int) -> list[RenderableType]:
+    """How many retired ones a list leaves out."""
+    return [Text(f"{many(retired, 'retired one')} left out: --all shows them", style="dim")] if retired else []
+
+
+def published(name: str, done: Published) -> str:
+    """What was shared with which cube."""
+    return f"{safe(name)} is {'now' if done.new else 'up to date'} in {safe(done.cube)}; its id there: {done.id}"
+
+
+def taken_back(count: int, cube: str) -> str:
+    """That copies in a cube are gone."""
+    return f"took {many(count, 'copy')} back from {safe(cube)}"
 
 
 def policies(found: Sequence[Policy]) -> RenderableType:
@@ -75,8 +91,8 @@ def policy(found: Policy) -> RenderableType:
     )
 
 
-def world(found: WorldAnswer) -> list[RenderableType]:
-    """Statements and paths."""
+def world(found: WorldAnswer, *, most_paths: int = 3) -> list[RenderableType]:
+    """Statements and paths, so many at most."""
     out: list[RenderableType] = []
     if found.statements:
         rows = [
@@ -85,14 +101,15 @@ def world(found: WorldAnswer) -> list[RenderableType]:
                 s.body.section,
                 s.body.environment,
                 f"{s.body.holds}/{s.body.fails}",
-                safe(s.memory.text, 160),
+                safe(s.memory.text),
             )
             for s in found.statements
         ]
         out.append(table(("id", "section", "environment", "for/against", "what"), rows))
-    for path in found.paths:
-        out.append(Text(f"{path.score:.2f}  ", style="dim").append(safe(path.text)))
-        out += [Text(f"      {short_id(m.id)}  {safe(m.text, _SHORT)}", style="dim") for m in path.memories]
+    out += [_path(path) for path in found.paths[:most_paths]]
+    if len(found.paths) > most_paths > 0:
+        more = f"{many(len(found.paths) - most_paths, 'more path')}: --paths {len(found.paths)} shows them"
+        out.append(Text(more, style="dim"))
     if not out:
         out.append("nothing is known of it" if found.query else "nothing is known of any environment yet")
     return [*out, *(Text(f"note: {safe(reason)}", style="yellow") for reason in found.reasons)]
@@ -170,6 +187,15 @@ def now(done: Policy | Skill | WorldStatement, to: State) -> str:
     else:
         name = f"{'policy' if isinstance(done, Policy) else 'statement'} {short_id(done.id)} ({safe(done.memory.text, 60)})"
     return f"{name} is {'on probation' if to is State.PROBATION else to.value} now"
+
+
+def _path(path: WorldPath) -> Text:
+    """One path in one line, with short ids."""
+    said = safe(path.text)
+    for m in path.memories:
+        text = safe(m.text)
+        said = said.replace(m.id, short_id(m.id)).replace(text, safe(text, _QUOTED))
+    return Text(f"{path.score:.2f}  ", style="dim").append(said)
 
 
 def _procedure(procedure: Sequence[Action]) -> str:

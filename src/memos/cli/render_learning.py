@@ -89,10 +89,11 @@ def events(found: Sequence[LearningEvent]) -> RenderableType:
     return table(("number", "when", "what", "memory", "episode", ""), rows)
 
 
-def event_line(event: LearningEvent) -> Text:
-    """An event as a line of a stream."""
+def event_line(event: LearningEvent, title: str = "") -> Text:
+    """An event as a line of a stream. `title`: of its memory."""
     line = Text(f"{event.number}", style="dim").append(f"  {when(event.at)}  ").append(event.what, style="bold")
     memory = f"  {short_id(event.memory)}" if event.memory else ""
+    memory += f" ({title})" if memory and title else ""
     of = f"  episode {_of(event)}" if event.episode else ""
     return line.append(f"{memory}{of}  {_numbers(event.numbers)}".rstrip())
 
@@ -100,9 +101,7 @@ def event_line(event: LearningEvent) -> Text:
 def evolved(done: Evolved) -> list[RenderableType]:
     """What a run of learning did."""
     waiting = f"; {many(done.waiting, 'episode')} wait for feedback (--now does not)" if done.waiting else ""
-    out: list[RenderableType] = [
-        f"learned from {many(done.learned, 'episode')}, closed {done.closed} for want of news{waiting}"
-    ]
+    out: list[RenderableType] = [f"learned from {many(done.learned, 'episode')}, {done.closed} timed out{waiting}"]
     out += [f"  {what}: {count}" for what, count in sorted(done.events.items())]
     out += [Text(f"  note: {safe(reason)}", style="yellow") for reason in done.reasons]
     return out
@@ -112,6 +111,7 @@ def report(found: LearningReport) -> list[RenderableType]:
     """What changed."""
     out: list[RenderableType] = [
         Text(f"{safe(found.cube)}: {when(found.since)} to {when(found.until)}", style="bold"),
+        Text(found.verdict),
         pairs(
             (
                 ("episodes", f"{found.episodes} begun, {found.closed} ended"),
@@ -125,7 +125,7 @@ def report(found: LearningReport) -> list[RenderableType]:
     for title, memories in (("learned", found.learned), ("promoted", found.promoted), ("retired", found.retired)):
         if memories:
             out += [Text(f"{title}:", style="bold"), *(_line(m) for m in memories)]
-    if len(out) == 2 and not found.counts:
+    if len(out) == 3 and not found.counts:
         out.append("nothing was learned in this time")
     return out
 

@@ -25,7 +25,7 @@ def started(done: TurnStarted) -> str:
     closed = f", which ended episode {short_id(done.closed)}" if done.closed else ""
     again = " (reported before)" if done.repeated else ""
     said = f"turn {done.turn} of episode {short_id(done.episode)}: {done.relation.kind.value.replace('_', ' ')}{closed}"
-    return "\n".join((said + again, *_notes(done.notices)))
+    return "\n".join((said + again, *_notes((*done.notices, *done.recalled.reasons))))
 
 
 def stepped(done: StepReported) -> str:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from memos.cli.policies import Limit, Reason, States
-from memos.cli.state import parse_pairs, print_all, state_of
+from memos.cli.policies import Cube, Everything, Limit, Reason, States, TakeBack, states_of
+from memos.cli.state import print_all, state_of
 from memos.errors import InvalidInput, NotFound
 
 if TYPE_CHECKING:
@@ -23,6 +23,16 @@ app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
 )
+_TEXTS = ("name", "description", "verification", "environment", "license", "guide")
+_LISTS = ("preconditions", "procedure", "pitfalls", "examples", "parameters", "tools")
+_SET = (
+    "FIELD=VALUE; may be repeated. Texts: "
+    + ", ".join(_TEXTS)
+    + ". Lists: "
+    + ", ".join(_LISTS)
+    + "; a list takes one "
+    "text, or JSON for several: 'pitfalls=Never as root', 'pitfalls=[\"…\", \"…\"]'."
+)
 SkillName = Annotated[str, typer.Argument(metavar="NAME", help="A skill: its name, its id, or a part of its id.")]
 
 
@@ -34,15 +44,20 @@ def list_skills(
         typer.Argument(metavar="[QUERY]...", help="What they should answer (without: all).", show_default=False),
     ] = None,
     states: States = None,
+    everything: Everything = False,
     limit: Limit = 100,
 ) -> None:
     """Skills in use: those that answer a question, best first, or all, the most reliable first."""
     from memos.cli import render_learned
 
     state = state_of(ctx)
+    question, chosen = " ".join(query) if query else None, states_of(states, everything)
     with state.system() as system:
-        found = system.skills(" ".join(query) if query else None, states=states or None, limit=limit, **state.where)
-    state.answer(found, print_all(render_learned.skills(found)))
+        found = system.skills(question, states=chosen, limit=limit, **state.where)
+        hidden = 0
+        if chosen is None and question is None and not state.json:
+            hidden = len(system.skills(states=["retired"], limit=1_000, **state.where))
+    state.answer(found, print_all(render_learned.skills(found), *render_learned.left_out(hidden)))
 
 
 @app.command("show")
@@ -111,7 +126,10 @@ def edit(
     ] = None,
     fields: Annotated[
         list[str] | None,
-        typer.Option("--set", help="FIELD=VALUE, a list as JSON: --set 'pitfalls=[\"…\"]'; may be repeated."),
+        typer.Option(
+            "--set",
+            help=_SET,
+        ),
     ] = None,
     if_version: Annotated[
         int | None, typer.Option("--if-version", min=1, help="Only while it has this version.", show_default=False)
@@ -121,14 +139,15 @@ def edit(
     from memos.cli import render_learned
 
     state = state_of(ctx)
-    changes = {**(_of_file(file) if file is not None else {}), **(parse_pairs(fields or [], "--set") or {})}
+    changes = {**(_of_file(file) if file is not None else {}), **_of_pairs(fields or [])}
     with state.system() as system:
         found = the_skill(system, state, name)
         if not changes:
             changes = _from_editor(found, state)
         version = if_version or found.memory.version
         done = system.edit_skill(found.id, changes, if_version=version, **state.where)
-    state.answer(done, print_all(*render_learned.skill(done)))
+    saved = f"saved as version {done.memory.version}"
+    state.answer(done, print_all(*render_learned.skill(done), saved))
 
 
 @app.command("export")
@@ -172,21 +191,20 @@ def take_in(
 def publish(
     ctx: typer.Context,
     name: SkillName,
-    to: Annotated[str, typer.Argument(metavar="CUBE", help="A cube that you may write to.")],
-    take_back: Annotated[bool, typer.Option("--take-back", help="Take the copy there back.")] = False,
+    to: Cube,
+    take_back: TakeBack = False,
 ) -> None:
     """Share a skill with another cube: a copy there, whose trials count here."""
-    from memos.cli.render import many, safe
+    from memos.cli.render_learned import published, taken_back
 
     state = state_of(ctx)
     with state.system() as system:
         found = the_skill(system, state, name)
         if take_back:
             count = system.unpublish(found.id, to, **state.where)
-            return state.answer({"count": count}, print_all(f"took {many(count, 'copy')} back from {safe(to)}"))
+            return state.answer({"count": count}, print_all(taken_back(count, to)))
         done = system.publish(found.id, to, **state.where)
-    said = f"{safe(found.name)} is {'now' if done.new else 'up to date'} in {safe(done.cube)}; its id there: {done.id}"
-    return state.answer(done, print_all(said))
+    return state.answer(done, print_all(published(found.name, done)))
 
 
 def the_skill(system: MemOS, state: State, name: str) -> Skill:
@@ -208,6 +226,39 @@ def _set_state(ctx: typer.Context, name: str, to: Stage, reason: str) -> None:
     with state.system() as system:
         done = system.set_state(the_skill(system, state, name).id, to, reason=reason, **state.where)
     state.answer(done, print_all(render_learned.now(done, to)))
+
+
+def _of_pairs(pairs: list[str]) -> dict[str, Any]:
+    """The fields that --set names. A list takes JSON, or a text as one item; said again, another item."""
+    out: dict[str, Any] = {}
+    for pair in pairs:
+        field, sign, value = pair.partition("=")
+        field = field.strip()
+        if not sign or not field:
+            raise InvalidInput(f"--set takes FIELD=VALUE, got {pair!r}; fields: {', '.join((*_TEXTS, *_LISTS))}")
+        if field in _LISTS:
+            out[field] = [*out.get(field, ()), *_items(field, value)]
+        elif field == "edited":
+            out[field] = {"true": True, "false": False}.get(value.strip().casefold(), value)
+        else:
+            out[field] = value
+    return out
+
+
+def _items(field: str, value: str) -> list[Any]:
+    """The items of a list that were given as JSON, or the one that was given as a text."""
+    try:
+        read = json.loads(value)
+    except (ValueError, RecursionError):
+        read = None
+    if isinstance(read, list):
+        return read
+    if isinstance(read, dict):
+        return [read]
+    value = read if isinstance(read, str) else value
+    return [
+        {"tool": "", "input": value} if field == "procedure" else {"name": value} if field == "parameters" else value
+    ]
 
 
 def _of_file(file: Path) -> dict[str, Any]:
@@ -234,7 +285,7 @@ def _from_editor(found: Skill, state: State) -> dict[str, Any]:
     from memos.evolution.skill_text import render
 
     if not can_ask(state):
-        raise InvalidInput("say what to change: --set FIELD=VALUE, or --file")
+        raise InvalidInput(f"say what to change: --set FIELD=VALUE, or --file. Fields: {', '.join((*_TEXTS, *_LISTS))}")
     text = edited(render(found.body))
     if text is None:
         raise typer.Exit(1)

@@ -135,16 +135,8 @@ def quiet_logs(*, quiet: bool = True) -> None:
             self.stream = sys.stderr
             super().emit(record)
 
-    if not quiet:
-        import structlog
-
-        structlog.configure(
-            wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
-            logger_factory=structlog.PrintLoggerFactory(file=sys.stderr),
-        )
-        return
     log = logging.getLogger("memos")
+    log.setLevel(logging.WARNING if quiet else logging.INFO)
     if not any(type(handler).__name__ == OnStderr.__name__ for handler in log.handlers):
-        log.setLevel(logging.WARNING)
         log.addHandler(handler := OnStderr())
-        handler.setFormatter(logging.Formatter("%(levelname)s: %(message)s"))
+        handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))

@@ -237,7 +237,12 @@ def outcome(
 @app.command("end-session")
 def end_session(
     ctx: typer.Context,
-    session: Annotated[str, typer.Argument(help="The conversation that is over.")] = "default",
+    session: Annotated[
+        str | None, typer.Argument(metavar="[SESSION]", help="The conversation that is over.", show_default=False)
+    ] = None,
+    named: Annotated[
+        str | None, typer.Option("--session", "-s", help="The same, as the other commands take it.", show_default=False)
+    ] = None,
     agent: Annotated[str | None, typer.Option("--agent", help="Only of this agent.")] = None,
     at: At = None,
 ) -> None:
@@ -245,8 +250,10 @@ def end_session(
     from memos.cli.render import many, safe
 
     state = state_of(ctx)
+    if session is not None and named is not None and session != named:
+        raise InvalidInput(f"name one session, got {session!r} and --session {named!r}")
     with state.system() as system:
-        done = system.end_session(session, agent=agent, at=at, **state.where)
+        done = system.end_session(session or named or "default", agent=agent, at=at, **state.where)
     state.answer(done, print_all(f"closed {many(len(done.episodes), 'episode')} of session {safe(done.session)}"))
 
 

@@ -38,6 +38,7 @@ def ask(
     environment: Environment = None,
     hops: Annotated[int, typer.Option("--hops", min=1, max=8, help="Longest path in the graph.")] = 3,
     limit: Limit = 20,
+    paths: Annotated[int, typer.Option("--paths", min=0, max=1000, help="Paths to show at most.")] = 3,
 ) -> None:
     """Ask the world model: what holds, and how the things that the question names are connected."""
     from memos.cli import render_learned
@@ -45,7 +46,7 @@ def ask(
     state = state_of(ctx)
     with state.system() as system:
         found = system.world(" ".join(query), environment=environment, hops=hops, limit=limit, **state.where)
-    state.answer(found, print_all(*render_learned.world(found)))
+    state.answer(found, print_all(*render_learned.world(found, most_paths=paths)))
 
 
 @app.command("show")

@@ -1,4 +1,4 @@
-"""Anthropic's memory tool (`memory_20250818`) over a cube: the files that a model writes are memories, found and kept in all versions.
+"""Anthropic's memory tool (`memory_20250818`) over a cube: the files that a model writes are memories.
 
     client.beta.messages.run_tools(model=..., messages=..., tools=[MemosMemoryTool(MemOS(), user="alice")])
 
@@ -37,8 +37,8 @@ Work = Callable[[], Coroutine[Any, Any, str]]
 
 
 class MemosMemoryTool(BetaAbstractMemoryTool):
-    """The memory tool, for `Anthropic` clients. Works with a `MemOS` or a `Client` (and, from other threads than that of its event
-    loop, with an asynchronous memory).
+    """The memory tool, for `Anthropic` clients. Works with a `MemOS` or a `Client`; with an asynchronous memory, from other
+    threads than that of its event loop.
 
     `search=True`: viewing `/memories/_search/<words>` finds files by meaning. `derive=True` has files read for facts, as
     conversations are. `hard=False`: what is deleted is taken back and stays in the history of the cube.

@@ -12,7 +12,7 @@ import inspect
 import threading
 import time
 import weakref
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from typing import Any, TypeVar
 
 from memos.engine import Face
@@ -20,7 +20,7 @@ from memos.errors import InvalidInput
 from memos.memory.model import Memory
 
 R = TypeVar("R")
-PAGE = 1_000  # memories of one page of a listing
+PAGE = 1_000  # memories of one page of a listing, or deleted in one call
 
 
 class Door:
@@ -38,7 +38,9 @@ class Door:
         self._memos = memos
         self._scope = {name: value for name, value in (("user", user), ("cube", cube)) if value is not None}
         self._lock = threading.Lock()
-        self._loop_locks: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = weakref.WeakKeyDictionary()
+        self._loop_locks: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = (
+            weakref.WeakKeyDictionary()
+        )
         self._loop: asyncio.AbstractEventLoop | None = None
         if self.is_async:
             with contextlib.suppress(RuntimeError):
@@ -49,12 +51,17 @@ class Door:
         answer = getattr(self._memos, verb)(*args, **self._scope, **options)
         return await answer if self.is_async else answer
 
+    async def erase(self, ids: Sequence[str], *, hard: bool) -> None:
+        """Delete memories; `hard=False` takes them back."""
+        for start in range(0, len(ids), PAGE):
+            await self.ask("delete", list(ids[start : start + PAGE]), hard=hard)
+
     async def pause(self, seconds: float) -> None:
         """Wait a little."""
         if self.is_async:
             await asyncio.sleep(seconds)
         else:
-            time.sleep(seconds)
+            time.sleep(seconds)  # noqa: ASYNC251 - with a synchronous memory no event loop runs this
 
     async def embedded(self, most: float) -> None:
         """Return when every text of the cube has its vector, or after `most` seconds: what was written a moment ago is then found
@@ -98,7 +105,9 @@ class Door:
             raise InvalidInput("this memory is asynchronous: call the asynchronous method, or give a MemOS or a Client")
         with contextlib.suppress(RuntimeError):
             if asyncio.get_running_loop() is loop:
-                raise InvalidInput("a synchronous call would stop the event loop it waits for; await the asynchronous method")
+                raise InvalidInput(
+                    "a synchronous call would stop the event loop it waits for; await the asynchronous method"
+                )
         return asyncio.run_coroutine_threadsafe(work(), loop).result()
 
     async def arun(self, work: Callable[[], Coroutine[Any, Any, R]]) -> R:

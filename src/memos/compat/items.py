@@ -34,7 +34,7 @@ class Entry:
 def read(memory: Memory) -> Entry | None:
     """The item that a memory is; None for other memories."""
     kept = memory.info.get(NAME)
-    if not isinstance(kept, Mapping) or not isinstance(kept.get("value"), Mapping) or not _WHOLE <= set(kept):
+    if not isinstance(kept, Mapping) or not isinstance(kept.get("value"), Mapping) or not set(kept) >= _WHOLE:
         return None
     return Entry(
         id=memory.id,

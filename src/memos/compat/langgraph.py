@@ -8,10 +8,8 @@ An item is one raw record: its text is what the item is searched by, its value i
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
-from contextlib import suppress
 from threading import Event, Thread
 from typing import Any
 from uuid import uuid4
@@ -19,7 +17,8 @@ from uuid import uuid4
 from memos.compat.door import Door, plain
 from memos.compat.items import NAME, Entry, expiry, place, read, searchable
 from memos.compat.matching import begins_with, fits, namespace_fits, pushed_down
-from memos.errors import InvalidInput, NotFound, Unavailable
+from memos.errors import InvalidInput, MemosError, NotFound, Unavailable
+from memos.logs import get_logger
 from memos.memory.hit import SearchStatus
 from memos.memory.model import Status
 
@@ -40,7 +39,9 @@ try:
 except ImportError as e:
     raise ImportError("memos.compat.langgraph needs LangGraph: pip install 'memos[langgraph]'") from e
 
+log = get_logger(__name__)
 _MOST_HITS = 10_000
+_AT_ONCE = 500  # new items of one change
 _MOST_IDS = 10_000  # of items that were got, remembered
 _SETTLING = 2.0  # seconds at most that a search waits for the vectors of what was put before it
 
@@ -76,7 +77,7 @@ class MemosStore(BaseStore):
         self._sweeper: tuple[Thread, Event] | None = None
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
-        """The results of the operations, in their order: reads see what was there before the puts, the last put of a key stays."""
+        """The results of the operations, in their order: reads see what was before the puts, the last put of a key stays."""
         given = list(ops)
         return self._door.run(lambda: self._batch(given))
 
@@ -105,8 +106,12 @@ class MemosStore(BaseStore):
 
         def sweeping() -> None:
             while not stop.wait(minutes * 60):
-                with suppress(InvalidInput, Unavailable):  # closed, or away for a while
+                try:
                     self.sweep_ttl()
+                except InvalidInput:  # the memory is closed
+                    return
+                except MemosError as e:  # what has expired is not served; the next sweep finds it
+                    log.warning("sweep_failed", code=e.code)
 
         thread = Thread(target=sweeping, name="memos-langgraph-sweeper", daemon=True)
         self._sweeper = (thread, stop)
@@ -210,7 +215,7 @@ class MemosStore(BaseStore):
         return sorted(kept)[op.offset : op.offset + op.limit]
 
     async def _put(self, puts: Mapping[tuple[tuple[str, ...], str], PutOp]) -> None:
-        """All puts of a batch. New items of a namespace are stored together, in one change."""
+        """All puts of a batch. New items of a namespace are stored together, 500 in one change."""
         by_namespace: dict[tuple[str, ...], list[PutOp]] = {}
         for (namespace, _), op in puts.items():
             by_namespace.setdefault(namespace, []).append(op)
@@ -232,12 +237,12 @@ class MemosStore(BaseStore):
                 else:
                     message_id = f"{NAME}:{uuid4()}"  # no two puts are the same message, whatever they say
                     new.append({"role": "assistant", "content": text, "message_id": message_id, "info": info})
-            if new:
+            for start in range(0, len(new), _AT_ONCE):
+                part = new[start : start + _AT_ONCE]
                 await self._door.ask(
-                    "add", new, session=place(namespace), tags=[NAME], derive=self._derive, whole=True
+                    "add", part, session=place(namespace), tags=[NAME], derive=self._derive, whole=True
                 )
-        if gone:
-            await self._door.ask("delete", gone, hard=self._hard)
+        await self._door.erase(gone, hard=self._hard)
 
     def _record(self, op: PutOp) -> tuple[str, dict[str, Any]]:
         """The text and the info of an item."""
@@ -294,9 +299,7 @@ class MemosStore(BaseStore):
             entries.sort(key=lambda e: (e.updated_at, e.id), reverse=True)
         return out
 
-    async def _entries(
-        self, prefix: tuple[str, ...], filter: Mapping[str, Any] | None
-    ) -> AsyncIterator[Entry]:
+    async def _entries(self, prefix: tuple[str, ...], filter: Mapping[str, Any] | None) -> AsyncIterator[Entry]:
         """The items under a prefix that pass a filter, the latest of each key."""
         found: dict[tuple[tuple[str, ...], str], Entry] = {}
         now = time.time()
@@ -326,8 +329,7 @@ class MemosStore(BaseStore):
         async with self._door.turn():
             due = {f"info.{NAME}.expires": {"lte": time.time()}}
             ids = [memory.id async for memory in self._door.listed(due)]
-            if ids:
-                await self._door.ask("delete", ids, hard=self._hard)
+            await self._door.erase(ids, hard=self._hard)
             return len(ids)
 
     def _shown(self, entry: Entry, now: float) -> bool:

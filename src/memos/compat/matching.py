@@ -37,7 +37,7 @@ def pushed_down(prefix: tuple[str, ...], filter: Mapping[str, Any] | None) -> li
 
 def fits(value: Mapping[str, Any], filter: Mapping[str, Any] | None) -> bool:
     """Whether a value passes a filter. Raises ValueError for an unknown operator."""
-    return all([_same(value.get(name), wanted) for name, wanted in (filter or {}).items()])
+    return all(_same(value.get(name), wanted) for name, wanted in (filter or {}).items())
 
 
 def begins_with(condition: Condition) -> tuple[str, ...]:
@@ -60,7 +60,7 @@ def namespace_fits(condition: Condition, namespace: tuple[str, ...]) -> bool:
 def _same(have: Any, wanted: Any) -> bool:
     if isinstance(wanted, Mapping):
         if any(str(name).startswith("$") for name in wanted):
-            return all([_holds(have, operator, value) for operator, value in wanted.items()])
+            return all(_holds(have, operator, value) for operator, value in wanted.items())
         return isinstance(have, Mapping) and all(_same(have.get(name), item) for name, item in wanted.items())
     if isinstance(wanted, (list, tuple)):
         return (

@@ -96,7 +96,9 @@ class Files:
         lines_now = content.split("\n")
         first, last = max(0, changed - 2), min(len(lines_now), changed + 3)
         snippet = "\n".join(_line(n + 1, lines_now[n]) for n in range(first, last))
-        return f"The memory file has been edited. Here is the snippet showing the change (with line numbers):\n{snippet}"
+        return (
+            f"The memory file has been edited. Here is the snippet showing the change (with line numbers):\n{snippet}"
+        )
 
     async def insert(self, path: str, line: int, text: str) -> str:
         """Put a text after a line (0: at the beginning)."""
@@ -120,10 +122,12 @@ class Files:
         if place == ROOT:
             raise Refused(f"Cannot delete the {ROOT} directory itself")
         async with self._door.turn():
-            ids = [i for f in (await self._files()).values() if _within(f.path, place) for i in (f.memory.id, *f.others)]
+            ids = [
+                i for f in (await self._files()).values() if _within(f.path, place) for i in (f.memory.id, *f.others)
+            ]
             if not ids:
                 raise Refused(f"The path {path} does not exist")
-            await self._door.ask("delete", ids, hard=self._hard)
+            await self._door.erase(ids, hard=self._hard)
         return f"Successfully deleted {path}"
 
     async def rename(self, old_path: str, new_path: str) -> str:

@@ -19,7 +19,9 @@ try:
     from agents.memory import SessionABC, SessionSettings
     from agents.memory.session_settings import coerce_session_settings, resolve_session_limit
 except ImportError as e:
-    raise ImportError("memos.compat.openai_agents needs the OpenAI Agents SDK: pip install 'memos[openai-agents]'") from e
+    raise ImportError(
+        "memos.compat.openai_agents needs the OpenAI Agents SDK: pip install 'memos[openai-agents]'"
+    ) from e
 
 if TYPE_CHECKING:
     from agents.items import TResponseInputItem
@@ -48,7 +50,9 @@ class MemosSession(SessionABC):
         hard: bool = True,
     ) -> None:
         self.session_id = check_name(session_id, "session_id")
-        self.session_settings = SessionSettings() if session_settings is None else coerce_session_settings(session_settings)
+        self.session_settings = (
+            SessionSettings() if session_settings is None else coerce_session_settings(session_settings)
+        )
         self._door = Door(memos, user, cube)
         self._derive, self._hard = derive, hard
         self._mine = {"and": [{"session": session_id}, {f"info.{NAME}.item": {"exists": True}}]}

@@ -78,7 +78,7 @@ def learn_episode(tx: Any, id: str) -> Learned | None:
         skills.settle(tx, touched | tried)
     news = before.learned_at is None or before.reward != worth.value
     if news:
-        numbers = {"reward": worth.value, "confidence": round(worth.confidence, 4), "steps": len(case.steps)}
+        numbers = {"reward": worth.value, "confidence": round(worth.confidence, 4), "steps": before.steps}
         lived.tell(tx, "episode.valued", episode=id, numbers=numbers)
     return Learned(id, worth.value, worth.confidence, news)
 

@@ -8,7 +8,7 @@ import apsw
 
 from memos.errors import NotFound
 from memos.memory.acting import Lineage
-from memos.memory.model import Edge, EdgeType, Memory
+from memos.memory.model import Edge, EdgeType, Kind, Memory
 from memos.storage.ports import ANY_STATUS, View
 from memos.storage.sqlite import lived, reads
 
@@ -39,6 +39,9 @@ def lineage(db: apsw.Connection, id: str) -> Lineage:
                 depth[ident] = depth[ends[ident]] + (-1 if down else 1)
             frontier = [*new]
     of = dict.fromkeys(e for m in met if (e := lived.episode_of_step(db, m)) is not None)
+    for memory in met.values():  # edges lead to what the words are from; every episode that teaches it is counted
+        if memory.kind is Kind.POLICY and depth[memory.id] <= 0:
+            of.update(dict.fromkeys(it.episode for it in lived.lessons_for(db, memory.id) if it.value > 0))
     found = [episode for e in of if (episode := lived.episode(db, e)) is not None]
     ordered = sorted(met.values(), key=lambda m: (-depth[m.id], m.id))
     return Lineage(id, tuple(ordered), tuple(edges.values()), depth, tuple(found))

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 
+from memos.evolution import opinion_words as w
+from memos.evolution.directives import directives_of
+
 _MARK = re.compile(r"(?<![\d.])(\d{1,3}(?:\.\d{1,2})?)\s*(?:/|out of|分?（?满分)\s*(\d{1,3})(?![\d.%/])", re.IGNORECASE)
 _STARS = re.compile(r"(?<![\d.])([0-5](?:\.\d)?)\s*(?:stars?\b|星|颗星)|([★⭐]{1,5})[☆]{0,4}", re.IGNORECASE)
 _UP, _DOWN = re.compile(r"👍|💯|🎉|✅|😀|😊|😍|🙏|❤"), re.compile(r"👎|❌|😡|😠|🤦|💩|☹|😞")
-_LEVELS: tuple[tuple[float, re.Pattern[str]], ...] = tuple(
+_LEVELS: tuple[tuple[float, re.Pattern[str]], ...] = ((-0.7, w.UNABLE), (0.7, w.GONE), (-0.8, w.HARMED)) + tuple(
     (score, re.compile(pattern, re.IGNORECASE))
     for score, pattern in (
         (
@@ -38,7 +41,7 @@ _LEVELS: tuple[tuple[float, re.Pattern[str]], ...] = tuple(
             r"|fully)?|succeed(?:ed|s)?|passed|passes|done"
             r"|well|helpful|helped|useful|thanks|thank you|happy|satisfied|resolved|lgtm|approved|merged|cool|yes)\b"
             r"|不错|很好|挺好|好用|成功|解决了|搞定|正确|对了|可以了|通过|满意|有用|有帮助|谢谢|感谢|赞|完成了|修好了"
-            r"|做得好|干得好|没问题|没毛病|^好[的了]?$",
+            r"|做得好|干得好|没问题|没毛病|^\s*好[的了]?(?=\s*$|[，。！,.!])",
         ),
         (
             -0.3,
@@ -62,8 +65,8 @@ _AFTER_BUT = 1.5  # how much more what comes after a "but" counts
 
 
 def read_opinion(comment: str) -> float | None:
-    """The score a comment says, in [-1, 1]; None where it says none."""
-    text = comment[:4_000]
+    """The score a comment says, in [-1, 1]; None where it says none. What is to be done from now on is no verdict."""
+    text = _without_orders(comment[:4_000])
     for found in _MARK.finditer(text):
         given, most = float(found[1]), float(found[2])
         if most in (5, 10, 20, 100) and given <= most:
@@ -77,6 +80,13 @@ def read_opinion(comment: str) -> float | None:
     if not scored:
         return None
     return round(max(-1.0, min(1.0, sum(s * w for s, w in scored) / sum(w for _, w in scored))), 4)
+
+
+def _without_orders(text: str) -> str:
+    for one in reversed(directives_of(text)):
+        if not w.GONE.search(one.text):  # "no more errors" is none
+            text = f"{text[: one.start]} {text[one.end :]}"
+    return w.ORDER.sub(" ", text)
 
 
 def _scores(text: str) -> list[float]:

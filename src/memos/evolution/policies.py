@@ -286,7 +286,7 @@ def _absorbed(tx: Any, id: str, one: Told, body: PolicyBody) -> set[str]:
         if failed and worth(own, heads_of(one), failed) < worth(members, heads_of(members[0]), failed):
             continue  # less was done, and it came to nothing more often
         lived.attach(tx, [it.number for it in lessons], id)
-        retired = {**other.body, "state": State.RETIRED.value, "why": f"less does: {id}"}
+        retired = {**other.body, "state": State.RETIRED.value, "why": f"replaced by a shorter one ({id[-8:]})"}
         tx.put(replace(other, status=Status.ARCHIVED, body=retired), "state")
         lived.tell(tx, "policy.retired", memory=other.id, numbers={"by": id})
         out.add(other.id)

@@ -17,8 +17,9 @@ def policy_text(body: PolicyBody) -> str:
     """A policy in full, a part to a line: when, for example, do, check, not, instead, where."""
     lines = [f"When {_short(body.trigger)}"] if body.trigger else []
     shown = body.trigger
-    others = [p for p in (body.error, *body.errors, body.goal, *body.goals) if p and p not in shown]
-    lines += [f"Also: {_short(p)}" for p in others[:8]]
+    errors = [f"Fails with: {_short(p)}" for p in (body.error, *body.errors) if p and p not in shown]
+    goals = [f"Asked for as: {_short(p)}" for p in (body.goal, *body.goals) if p and p not in shown]
+    lines += [*errors, *goals][:8]
     lines += [
         f"{n}. {action.tool}: {action.input}" if action.tool else f"{n}. {action.input}"
         for n, action in enumerate(body.procedure if body.form is not Form.AVOID else (), 1)

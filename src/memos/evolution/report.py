@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import pairwise
 
 import apsw
 
-from memos.memory.acting import LearningReport
+from memos.memory.acting import LearningReport, Stretch
 from memos.memory.model import Memory
 from memos.memory.time import from_micros, to_micros
 from memos.storage.ports import ANY_STATUS, View
@@ -16,6 +17,7 @@ from memos.storage.sqlite import lived, reads
 
 SHOWN = 20  # memories of each list
 _MOST_EVENTS = 100_000
+_LEAST_FOR_THIRDS = 6
 _MADE = frozenset({"policy.induced", "policy.told", "world.stated", "skill.crystallised", "skill.imported"})
 _PROMOTED = frozenset({"policy.active", "skill.active"})
 _RETIRED = frozenset({"policy.retired", "skill.retired", "world.retired"})
@@ -68,7 +70,31 @@ def report(db: apsw.Connection, cube: str, since: datetime, until: datetime) -> 
         learned=told(_MADE),
         promoted=told(_PROMOTED),
         retired=told(_RETIRED),
+        closed_before=before.closed,
+        thirds=_thirds(db, since, until),
     )
+
+
+def _thirds(db: apsw.Connection, since: datetime, until: datetime) -> tuple[Stretch, ...]:
+    """How the first, the middle and the last third of the episodes that ended in the span went; none of fewer than six."""
+    between = (to_micros(since), to_micros(until))
+    ends = [
+        from_micros(int(str(at)))
+        for (at,) in db.execute(
+            "SELECT closed_at FROM episodes WHERE closed_at>=? AND closed_at<? ORDER BY closed_at", between
+        )
+    ]
+    if len(ends) < _LEAST_FOR_THIRDS:
+        return ()
+    third = len(ends) // 3
+    borders = (since, ends[third], ends[-third], until)
+    if not borders[0] <= borders[1] < borders[2] < borders[3]:
+        return ()  # they ended at the same moment, as in an import
+    out = []
+    for begin, end in pairwise(borders):
+        of = _span(db, begin, end)
+        out.append(Stretch(begin, end, of.closed, of.success_rate, of.steps_per_episode))
+    return tuple(out)
 
 
 def _span(db: apsw.Connection, since: datetime, until: datetime) -> _Span:
@@ -76,7 +102,7 @@ def _span(db: apsw.Connection, since: datetime, until: datetime) -> _Span:
     begun = db.execute("SELECT count(*) FROM episodes WHERE opened_at>=? AND opened_at<?", between).get
     found = db.execute(
         "SELECT count(*), count(reward), count(*) FILTER (WHERE reward>=.5), "
-        "coalesce(sum((SELECT count(*) FROM steps s WHERE s.episode=e.e AND s.role<>'user')), 0) "
+        "coalesce(sum((SELECT count(*) FROM steps s WHERE s.episode=e.e AND s.role IN ('tool','subagent'))), 0) "
         "FROM episodes e WHERE closed_at>=? AND closed_at<?",
         between,
     ).fetchone()

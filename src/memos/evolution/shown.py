@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 
 import apsw
 
@@ -32,17 +31,19 @@ def policies_of(db: apsw.Connection, memories: Iterable[Memory]) -> list[Policy]
     return [Policy(m, PolicyBody.of(m), record_of(db, m.id)) for m in memories]
 
 
-def skills_of(db: apsw.Connection, memories: Iterable[Memory]) -> list[Skill]:
+def skills_of(db: apsw.Connection, memories: Iterable[Memory], *, with_gain: bool = True) -> list[Skill]:
     """These memories as skills, in the order given. What teaches a skill is what teaches its policies."""
-    return [_skill(db, m, SkillBody.of(m)) for m in memories]
+    return [_skill(db, m, SkillBody.of(m), with_gain) for m in memories]
 
 
-def _skill(db: apsw.Connection, memory: Memory, body: SkillBody) -> Skill:
-    support = support_of(db, body.policies)
-    record = replace(
-        record_of(db, memory.id),
+def _skill(db: apsw.Connection, memory: Memory, body: SkillBody, with_gain: bool) -> Skill:
+    support, found = support_of(db, body.policies), lived.counted(db, memory.id)
+    record = Record(
         support=support,
-        gain=gain.gain_of(db, body.policies[0]) if body.policies else 0.0,
+        gain=gain.gain_of(db, body.policies[0]) if with_gain and body.policies else 0.0,
+        passes=found.passes,
+        fails=found.fails,
+        handed=found.handed,
         reliability=reliability.reliability_of(db, memory.id, support),
     )
     return Skill(memory, body, record)

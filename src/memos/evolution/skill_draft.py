@@ -101,6 +101,8 @@ def _patterns(said: Iterable[str]) -> tuple[str, ...]:
 def _name(lead: PolicyBody) -> str:
     said = lead.error or lead.trigger if lead.form is Form.FIX else lead.goal or lead.trigger
     words = _telling(_BRACES.sub(" ", said)) or _telling(said)
+    place = set(_telling(lead.environment))  # where it was learned is no part of what it is
+    words = [w for w in words if w not in place] or words
     if not words:  # Chinese, say: the actions have names in letters
         words = [w for a in lead.procedure[:2] for w in _telling(f"{a.tool} {' '.join(a.input.split()[:2])}")]
     return skill_name(" ".join(["fix", *words] if lead.form is Form.FIX else words) or said, _NAME_WORDS)
@@ -117,14 +119,14 @@ def _description(lead: PolicyBody, procedure: Sequence[Action]) -> str:
     said = one_line(lead.error if lead.form is Form.FIX else lead.goal) or one_line(lead.trigger)
     what = f"How to resolve “{said}”" if lead.form is Form.FIX else f"How to do “{said}”"
     when = one_line(lead.trigger)
-    if not when or said in when:
-        when = f"{lead.tool or 'something'} fails so" if lead.form is Form.FIX else "such a thing is asked for"
-    return _cut(f"{what}: {how}. Use it when {when}.", DESCRIPTION)
+    if not when or said in when:  # what it is for was said
+        when = f"{lead.tool or 'a tool'} fails with that error" if lead.form is Form.FIX else ""
+    return _cut(f"{what}: {how}.{f' Use it when {when}.' if when else ''}", DESCRIPTION)
 
 
 def _preconditions(lead: PolicyBody) -> tuple[str, ...]:
     lines = (
-        one_line(lead.trigger),
+        "" if lead.goal and lead.trigger == f"asked to: {lead.goal}" else one_line(lead.trigger),
         f"{code(one_line(lead.tool))} failed with {code(one_line(lead.error))}"
         if lead.form is Form.FIX and lead.error and lead.error not in lead.trigger
         else "",
@@ -137,14 +139,26 @@ def _preconditions(lead: PolicyBody) -> tuple[str, ...]:
 def _pitfalls(
     lead: PolicyBody, fixes: Sequence[PolicyBody], avoids: Sequence[PolicyBody], cases: Sequence[Case]
 ) -> tuple[str, ...]:
-    lines = [lead.avoid]
+    lines = [_avoided(lead.avoid, lead)]
     for fix in fixes:
-        done = "; then ".join(_inline(a) for a in fix.procedure)
-        lines += [f"When {code(one_line(fix.error or fix.trigger))} comes up: {done}" if done else "", fix.avoid]
-    lines += [avoid.avoid or avoid.trigger for avoid in avoids]
+        own = fix.procedure != lead.procedure  # else the steps say so
+        done = "; then ".join(_inline(a) for a in fix.procedure) if own else ""
+        lines += [
+            f"If it fails with “{one_line(fix.error or fix.trigger)}”: do {done}" if done else "",
+            _avoided(fix.avoid, fix),
+        ]
+    lines += [_avoided(avoid.avoid or avoid.trigger, avoid) for avoid in avoids]
     known = [one_line(p) for b in (lead, *fixes) for p in (b.error, *b.errors) if p]
     lines += _errors(cases, known)
     return tuple(dict.fromkeys(_cut(one_line(line), LONGEST) for line in lines if line.strip()))[:PITFALLS]
+
+
+def _avoided(said: str, policy: PolicyBody) -> str:
+    """What is to be avoided; what is a call of a tool as such."""
+    for tool in dict.fromkeys((policy.tool, *(a.tool for a in policy.procedure))):
+        if tool and said.startswith(f"{tool}: "):
+            return f"Avoid {_inline(Action(tool, said[len(tool) + 2 :]))}"
+    return f"Avoid: {said}" if said else ""
 
 
 def _errors(cases: Sequence[Case], known: Sequence[str]) -> list[str]:
@@ -214,4 +228,5 @@ def _apart(lead: PolicyBody, fix: Learned) -> PolicyBody:
 
 
 def _same(one: Parameter, other: Parameter) -> bool:
-    return one.source == other.source and bool(set(one.examples) & set(other.examples))
+    a, b = set(one.examples), set(other.examples)
+    return bool(a & b) and (one.source == other.source or a <= b or b <= a)

@@ -22,6 +22,7 @@ T = TypeVar("T")
 
 MOST_ITEMS, LONGEST = 100, 10_000  # items of a list, characters of one text
 _SHARED = "shared_from"
+EDITED_THERE = "edited_there"  # in the body of a copy: a person edited the original, and nobody the copy
 
 
 def find(db: Any, name: str) -> Memory:
@@ -281,14 +282,15 @@ def _skill_of(source: Memory, cube: str) -> SkillBody:
 def _body_of(source: Memory, cube: str) -> dict[str, Any]:
     beside = {_SHARED: f"{cube}/{source.id}"}
     if source.kind is Kind.POLICY:
-        return {**replace(PolicyBody.of(source), edited=False, why="shared").to_body(), **beside}
+        body = replace(PolicyBody.of(source), why="shared")  # its words are a person's there, and here too
+        return {**body.to_body(), EDITED_THERE: body.edited, **beside}
     return {**source.body, **beside} if source.kind is Kind.WORLD_MODEL else beside
 
 
 def _updated(tx: Any, known: Memory, source: Memory, cube: str) -> None:
     body = {**known.body, **_body_of(source, cube)}
     if source.kind is Kind.POLICY:
-        if PolicyBody.of(known).edited:
+        if PolicyBody.of(known).edited and not known.body.get(EDITED_THERE):
             return
         body |= {k: known.body.get(k) for k in ("state", "why")}
     new = replace(

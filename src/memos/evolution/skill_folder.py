@@ -130,7 +130,11 @@ def _all_seen(value: Any) -> Any:
 
 
 _SAID = ("parameters", "preconditions", "procedure", "pitfalls", "examples", "verification", "tools", "environment")
-_FOUND_BY = ("goals", "errors", "failing")  # what no guide shows: it only tells for which requests the skill is handed out
+_FOUND_BY = (
+    "goals",
+    "errors",
+    "failing",
+)  # what no guide shows: it only tells for which requests the skill is handed out
 _TRAVELS = (*_SAID, *_FOUND_BY)
 _PATTERNS, _PATTERN = 16, 400  # of those, and characters of each
 
@@ -230,7 +234,14 @@ def _structured(body: SkillBody, fields: bytes | None) -> SkillBody | None:
         )
     except (TypeError, ValueError, AttributeError):
         return None
-    for said in (*found.tools, *found.goals, *found.errors, *found.failing, found.environment, *(p.source for p in found.parameters)):
+    for said in (
+        *found.tools,
+        *found.goals,
+        *found.errors,
+        *found.failing,
+        found.environment,
+        *(p.source for p in found.parameters),
+    ):
         _visible(said)
     return replace(found, goals=_telling(found.goals), errors=_telling(found.errors)) if ok else None
 

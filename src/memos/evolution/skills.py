@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Collection, Iterable
 from dataclasses import replace
 from typing import Any
@@ -117,7 +118,27 @@ def _draw(tx: SqliteTx, found: Family) -> str | None:
         _tell_refused(tx, found, why, digest)
         return known if memory is not None else None
     made = replace(made, examples=examples(found, seen))
+    if memory is None and (memory := _former(tx, made, found)) is not None:
+        tx.point(key_of(found.lead.id), memory.id)
     return _make(tx, found, made, digest) if memory is None else _redraw(tx, memory, found, made, digest)
+
+
+def _former(tx: SqliteTx, made: SkillBody, found: Family) -> Memory | None:
+    """The skill for the same that went with its policy, in whose place another has come: it lives on."""
+    for memory in lived.skills_named(tx.db, made.name):
+        was = SkillBody.of(memory)
+        failed = was.state is State.RETIRED and was.why != _LOST
+        lost = was.policies and not failed and not any(p.stands for p in learned(tx.db, was.policies[:1]))
+        if lost and memory.owner == found.lead.memory.owner and not is_by_hand(was) and not was.edited:
+            return memory
+    return None
+
+
+def _renamed(tx: SqliteTx, id: str, was: SkillBody, made: SkillBody) -> str:
+    """The name of a skill drawn anew: as it was, but for what turned out to be a value of one case."""
+    old, new = set(was.name.split("-")), set(made.name.split("-"))
+    values = {w for p in made.parameters for e in p.examples for w in re.findall("[a-z0-9]+", e.lower())}
+    return unique_name(tx, made.name, id) if new < old and old - new <= values else was.name
 
 
 def _is_enough(tx: SqliteTx, lead: str) -> bool:
@@ -155,7 +176,8 @@ def _make(tx: SqliteTx, found: Family, made: SkillBody, digest: str) -> str:
 def _redraw(tx: SqliteTx, memory: Memory, found: Family, made: SkillBody, digest: str) -> str:
     """A new version of a skill whose policies changed: name, state and trials stay. Of an edited one it is only proposed."""
     was = SkillBody.of(memory)
-    made = replace(made, name=was.name, state=was.state, why=was.why)
+    name = was.name if was.edited else _renamed(tx, memory.id, was, made)
+    made = replace(made, name=name, state=was.state, why=was.why)
     if was.edited:
         proposal = render(made)
         changed = {**memory.body, "proposal": "" if proposal == memory.text else proposal, DRAWN: digest}
@@ -164,7 +186,8 @@ def _redraw(tx: SqliteTx, memory: Memory, found: Family, made: SkillBody, digest
         return memory.id
     trust = min(p.memory.trust for p in found.members)
     body = {**memory.body, **made.to_body(), DRAWN: digest}
-    tx.put(replace(memory, text=render(made), trust=trust, body=body), "redraw")
+    title = name if memory.title == was.name else memory.title
+    tx.put(replace(memory, text=render(made), title=title, trust=trust, body=body), "redraw")
     _link(tx, memory.id, made.policies)
     lived.tell(tx, "skill.changed", memory=memory.id, numbers={"version": memory.version + 1})
     return memory.id

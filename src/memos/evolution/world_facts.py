@@ -16,6 +16,7 @@ from memos.evolution.case import Case
 from memos.evolution.world_said import Said, slot_of, worked
 from memos.memory.episode import Step
 from memos.storage.sqlite import lived_world
+from memos.text.lazy import LazyPattern
 from memos.text.signature import action_head
 
 if TYPE_CHECKING:
@@ -27,19 +28,19 @@ NAMED = 60  # paths, hosts and services that are stated of one environment
 USES = 5  # of a tool that are named
 LEAST_OK, NEARLY_ALL, MOST, HALF = 0.0, 0.9, 0.6, 0.4
 
-_PATH = re.compile(r"(?<![\w.~/-])/(?:[\w.@+-]{1,60}/){0,8}[\w.@+-]{1,60}")
-_URL_HOST = re.compile(r"\b[a-z][a-z0-9+.-]{1,12}://(?:[^\s/@'\"]{1,60}@)?([A-Za-z0-9][\w.-]{1,80})", re.IGNORECASE)
-_AT_HOST = re.compile(r"(?<![\w.])[\w.-]{1,40}@([a-z][a-z0-9-]{1,40}(?:\.[a-z0-9-]{1,40}){0,4})\b")
-_HOST = re.compile(
+_PATH = LazyPattern(r"(?<![\w.~/-])/(?:[\w.@+-]{1,60}/){0,8}[\w.@+-]{1,60}")
+_URL_HOST = LazyPattern(r"\b[a-z][a-z0-9+.-]{1,12}://(?:[^\s/@'\"]{1,60}@)?([A-Za-z0-9][\w.-]{1,80})", re.IGNORECASE)
+_AT_HOST = LazyPattern(r"(?<![\w.])[\w.-]{1,40}@([a-z][a-z0-9-]{1,40}(?:\.[a-z0-9-]{1,40}){0,4})\b")
+_HOST = LazyPattern(
     r"(?<![\w.@/-])([a-z0-9](?:[a-z0-9-]{0,40}\.){1,5}(?:com|org|net|io|dev|local|internal|lan|corp|cloud|svc|cluster|intranet))\b"
 )
-_SERVICE = re.compile(
+_SERVICE = LazyPattern(
     r"\b(?:systemctl(?: --?[\w-]+)* (?:start|stop|restart|reload|status|enable|disable|is-active)(?: --?[\w-]+)*|"
     r"(?:docker|podman)(?: compose)? (?:restart|stop|logs|exec)(?: -\w+)*|supervisorctl \w+|rc-service) ([a-z][\w@.-]{1,60})"
     r"|\bservice ([a-z][\w@.-]{1,60}) (?:start|stop|restart|reload|status)\b",
     re.IGNORECASE,
 )
-_NOT_THERE = re.compile(
+_NOT_THERE = LazyPattern(
     r"no such file|not found|does not exist|doesn't exist|could not resolve|unknown host|could not be found|not-found|"
     r"unable to locate|不存在|找不到|没有那个|未找到|无法解析",
     re.IGNORECASE,

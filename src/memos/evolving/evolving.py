@@ -62,6 +62,7 @@ class _Run:
     learned: int = 0
     broken: set[str] = field(default_factory=set)
     reasons: dict[str, None] = field(default_factory=dict)
+    events: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,11 +117,9 @@ class Evolving:
         """Close what is idle, and learn from every episode that is due (`now`: from all that are closed)."""
         if store.read_only:
             return Evolved(info.name, reasons=("this cube cannot be written here; nothing is learned",))
-        before = await store.lived(lived.last_event)
         run = await self._go(info, store, until=None, everything=now)
-        events = await store.lived(lived.told_since, before)
         waiting = await store.lived(lived.waiting)
-        return Evolved(info.name, run.closed, run.learned, events, waiting, tuple(run.reasons))
+        return Evolved(info.name, run.closed, run.learned, run.events, waiting, tuple(run.reasons))
 
     # -- the task ----------------------------------------------------------------------------------------------
 
@@ -151,6 +150,7 @@ class Evolving:
         """Close, learn, judge and carry what there is, for a while or to the end."""
         run = _Run()
         async with self._locks.of(str(store.path)):
+            before = await store.lived(lived.last_event)  # what a run before this one did is not of this one
             await self._close(store, run)
             while until is None or time.monotonic() < until:
                 found = await store.lived(lived.due, None if everything else utcnow(), len(run.broken) + 1)
@@ -165,6 +165,8 @@ class Evolving:
                 await self._catch_up(info, store, run, until)
                 await self._find_words(info, store)
             await carry(self._cubes, self._registry, info, store, ACTOR)
+            if until is None:
+                run.events = await store.lived(lived.told_since, before)
         return run
 
     async def _close(self, store: SqliteCube, run: _Run) -> None:

@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Protocol
 
-from memos.hosts.reach import Refused
+from memos.hosts.reach import Memory, Refused
 from memos.hosts.session import Session, digest
-from memos.hosts.transcript import MOST_TEXT, OWN_TOOLS, SUBAGENTS, Call, Turn, fit, turns
+from memos.hosts.transcript import MOST_TEXT, OWN_TOOLS, SUBAGENTS, Call, Turn, fit, helper_turn, turns
+
+TYPE_CHECKING = False  # as in typing, which takes longer to import than the rest of this
+if TYPE_CHECKING:
+    from typing import Any
 
 _BATCH = 200  # steps of one call
+_MOST_STEPS = 1_000  # of one sub-agent
 let_go: list[str] = []
 """The verbs that were refused in this run, which the hook says on stderr."""
-
-
-class Memory(Protocol):
-    """Where a hook tells things: a server, or the library."""
-
-    embedded: bool
-
-    def tell(self, verb: str, fields: dict[str, Any]) -> dict[str, Any]:
-        """The answer to a verb of agents. Raises Away and Refused."""
 
 
 def key_of(id: str, text: str) -> str:
@@ -106,6 +101,7 @@ def _end(memory: Memory, session: Session, who: dict[str, Any], turn: Turn, at: 
         elif not said or said[-1][1] != text:
             said.append((id, text))
     place = {name: value for name, value in who.items() if name not in ("environment", "max_tokens")}
+    calls = _missed_helpers(memory, session, place, calls)
     for first in range(0, len(calls), _BATCH):
         steps = [call.fields() for call in calls[first : first + _BATCH]]
         _told(
@@ -121,6 +117,36 @@ def _end(memory: Memory, session: Session, who: dict[str, Any], turn: Turn, at: 
         session.reply = digest(said[-1][1])
     met = {call.id for call in turn.calls}
     session.calls = [id for id in session.calls if id not in met]
+
+
+def helper_run(host: str, path: str, id: str, kind: str, reply: str) -> dict[str, Any] | None:
+    """What a sub-agent was asked, did and answered, as the verb takes it; None when its transcript is not there."""
+    turn = helper_turn(host, path) if path else None
+    if turn is None or not turn.text:
+        return None
+    result = fit(reply if reply.strip() else "\n\n".join(said[1] for said in turn.said[-1:]), MOST_TEXT)
+    steps = [call.fields() for call in turn.calls if not call.tool.startswith(OWN_TOOLS)][-_MOST_STEPS:]
+    run = {"task": fit(turn.text, MOST_TEXT), "name": kind[:100] or "subagent", "key": f"{id}:{digest(result)}"}
+    return {**run, "steps": steps, **({"result": result} if result.strip() else {})}
+
+
+def _missed_helpers(memory: Memory, session: Session, place: dict[str, Any], calls: list[Call]) -> list[Call]:
+    """Report the sub-agents whose end no hook was told of, and give the other calls back."""
+    rest = []
+    folder = os.path.join(os.path.splitext(session.transcript)[0], "subagents")
+    for call in calls:
+        run = None
+        if call.tool in SUBAGENTS and call.helper and call.helper.isalnum():
+            kind = call.input.get("subagent_type") if isinstance(call.input, dict) else ""
+            run = helper_run(
+                session.host, os.path.join(folder, f"agent-{call.helper}.jsonl"), call.helper, str(kind or ""), ""
+            )
+        if run is None:
+            rest.append(call)
+        else:
+            _told(memory, "report_subagent", {**place, **run})
+            session.helpers.append(call.helper)
+    return rest
 
 
 def _wanted(session: Session, call: Call) -> bool:

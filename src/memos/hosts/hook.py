@@ -11,11 +11,9 @@ import os
 import signal
 import sys
 import time
-from types import FrameType
-from typing import Any
 
 from memos.hosts import catchup
-from memos.hosts.reach import Away, Embedded, Nowhere, Refused, Server, key_in, running
+from memos.hosts.reach import Away, Embedded, Memory, Nowhere, Refused, Server, key_in, running
 from memos.hosts.session import Session, digest, left_behind
 from memos.hosts.transcript import (
     MOST_OUTPUT,
@@ -25,13 +23,17 @@ from memos.hosts.transcript import (
     ended,
     exit_of,
     fit,
-    helper_turn,
     interrupted,
     plain_call,
     plain_output,
     turns,
 )
 from memos.hosts.transcript import Call as _Call
+
+TYPE_CHECKING = False  # as in typing, which takes longer to import than the rest of this
+if TYPE_CHECKING:
+    from types import FrameType
+    from typing import Any
 
 HOSTS = ("claude-code", "codex")
 DEADLINES = {
@@ -79,7 +81,7 @@ class Run:
             if value:
                 self.who[name] = value
         url = given.get("--url") or running(self.home)
-        self.memory: catchup.Memory
+        self.memory: Memory
         if url:
             self.memory = Server(url, key_in(given.get("--key-file")), self.until)
         elif embedded:
@@ -218,25 +220,13 @@ class Run:
         return ""
 
     def _subagent(self) -> str:
-        id, kind = str(self.event.get("agent_id") or ""), str(self.event.get("agent_type") or "subagent")
-        turn = helper_turn(self.host, str(self.event.get("agent_transcript_path") or ""))
-        if not id or turn is None or not turn.text:
-            return ""
-        reply = self.event.get("last_assistant_message")
-        result = reply if isinstance(reply, str) and reply.strip() else "\n\n".join(said[1] for said in turn.said[-1:])
-        steps = [call.fields() for call in turn.calls if not call.tool.startswith(OWN_TOOLS)][-1_000:]
-        fields = {
-            **self.who,
-            "task": fit(turn.text, MOST_TEXT),
-            "name": kind[:100],
-            "key": f"{id}:{digest(result)}",
-            "steps": steps,
-        }
-        if result:
-            fields["result"] = fit(result, MOST_TEXT)
-        self.memory.tell("report_subagent", fields)
-        with self._session().held(self.until) as session:
-            session.helpers.append(id)
+        id, reply = str(self.event.get("agent_id") or ""), self.event.get("last_assistant_message")
+        path, kind = str(self.event.get("agent_transcript_path") or ""), str(self.event.get("agent_type") or "")
+        run = catchup.helper_run(self.host, path, id, kind, reply if isinstance(reply, str) else "")
+        if run is not None and id:
+            self.memory.tell("report_subagent", {**self.who, **run})
+            with self._session().held(self.until) as session:
+                session.helpers.append(id)
         return ""
 
     def _session_end(self) -> str:
@@ -285,8 +275,7 @@ def main(arguments: list[str] | None = None) -> int:
                     sys.stdout.flush()
                 run.afterwards()
             finally:
-                if isinstance(run.memory, Embedded):
-                    run.memory.close()
+                run.memory.close()
         _watch(0)
         for verb in catchup.let_go:
             _say(f"{verb} was refused and is not tried again")

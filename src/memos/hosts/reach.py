@@ -6,7 +6,10 @@ import json
 import os
 import socket
 import time
-from typing import Any
+
+TYPE_CHECKING = False  # as in typing, which takes longer to import than the rest of this
+if TYPE_CHECKING:
+    from typing import Any
 
 STATE = "server.json"
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
@@ -21,10 +24,21 @@ class Refused(Exception):
     """What was told is refused, and would be again."""
 
 
-class Server:
-    """A running server. `until`: by the monotonic clock, when whatever is not answered is Away."""
+class Memory:
+    """Where a hook tells things. `embedded`: in this process, which takes its time."""
 
     embedded = False
+
+    def tell(self, verb: str, fields: dict[str, Any]) -> dict[str, Any]:
+        """The answer to a verb of agents. Raises Away and Refused."""
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """Close what was opened."""
+
+
+class Server(Memory):
+    """A running server. `until`: by the monotonic clock, when whatever is not answered is Away."""
 
     def __init__(self, url: str, key: str | None, until: float) -> None:
         scheme, _, rest = url.partition("://")
@@ -111,10 +125,8 @@ class Server:
             connection.close()
 
 
-class Nowhere:
+class Nowhere(Memory):
     """No server runs, and the library is not to be loaded: everything is told later."""
-
-    embedded = False
 
     def __init__(self, home: str) -> None:
         self._home = home
@@ -124,7 +136,7 @@ class Nowhere:
         raise Away(f"no server runs on {self._home}")
 
 
-class Embedded:
+class Embedded(Memory):
     """The library in this process. It takes its time to load, so that it is opened at the first thing to tell."""
 
     embedded = True

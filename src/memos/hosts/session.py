@@ -6,13 +6,19 @@ reported are made from the host's ids, so that what is told again is stored once
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import time
-from collections.abc import Iterator
-from hashlib import sha1
-from typing import Any
+
+TYPE_CHECKING = False  # as in typing, which takes longer to import than the rest of this
+if TYPE_CHECKING:
+    from hashlib import sha1
+    from typing import Any, Self
+else:
+    try:
+        from _sha1 import sha1  # hashlib loads a library for it
+    except ImportError:
+        from hashlib import sha1
 
 try:
     import fcntl
@@ -37,6 +43,7 @@ class Session:
     __slots__ = (
         "_file",
         "_lock",
+        "_until",
         "ahead",
         "behind",
         "calls",
@@ -55,31 +62,35 @@ class Session:
         os.makedirs(folder, mode=0o700, exist_ok=True)
         self.host, self.id = host, id
         self._file = os.path.join(folder, f"{host}-{digest(id)}.json")
-        self._lock: int | None = None
+        self._lock, self._until = -1, 0.0
         self._take({})
 
-    @contextlib.contextmanager
-    def held(self, until: float) -> Iterator[Session]:
-        """The session as it is now, held against other hooks until the block ends; it is written then. Raises TimeoutError when
-        it is not to be had `until` (by the monotonic clock).
+    def held(self, until: float) -> Self:
+        """The session, to be held against other hooks in a `with`, as it is then; it is written at the end. Raises TimeoutError
+        when it is not to be had `until` (by the monotonic clock).
         """
-        lock = os.open(self._file + ".lock", os.O_RDWR | os.O_CREAT, 0o600)
-        try:
-            while fcntl is not None:
-                try:
-                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    break
-                except BlockingIOError:
-                    if time.monotonic() >= until:
-                        raise TimeoutError("another hook of this session holds its state") from None
-                    time.sleep(0.005)
-            self.load()
+        self._until = until
+        return self
+
+    def __enter__(self) -> Self:
+        self._lock = os.open(self._file + ".lock", os.O_RDWR | os.O_CREAT, 0o600)
+        while fcntl is not None:
             try:
-                yield self
-            finally:
-                self.save()
+                fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() >= self._until:
+                    os.close(self._lock)
+                    raise TimeoutError("another hook of this session holds its state") from None
+                time.sleep(0.005)
+        self.load()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        try:
+            self.save()
         finally:
-            os.close(lock)
+            os.close(self._lock)
 
     def load(self) -> None:
         """Read the file; one that is missing or broken is as none."""
@@ -119,16 +130,15 @@ def left_behind(home: str, host: str, but: str) -> list[Session]:
     """Other sessions of a host of which something could not be reported."""
     folder = os.path.join(home, "hosts", "sessions")
     out = []
-    with contextlib.suppress(OSError):
-        for name in sorted(os.listdir(folder)):
-            if name.startswith(f"{host}-") and name.endswith(".json.behind"):
-                try:
-                    with open(os.path.join(folder, name.removesuffix(".behind")), encoding="utf-8") as file:
-                        id = str(json.load(file)["id"])
-                except (OSError, ValueError, KeyError, TypeError):
-                    continue
-                if id != but:
-                    out.append(Session(home, host, id))
+    for name in sorted(os.listdir(folder)) if os.path.isdir(folder) else ():
+        if name.startswith(f"{host}-") and name.endswith(".json.behind"):
+            try:
+                with open(os.path.join(folder, name.removesuffix(".behind")), encoding="utf-8") as file:
+                    id = str(json.load(file)["id"])
+            except (OSError, ValueError, KeyError, TypeError):
+                continue
+            if id != but:
+                out.append(Session(home, host, id))
     return out
 
 

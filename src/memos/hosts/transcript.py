@@ -6,8 +6,11 @@ No dataclasses here: a hook imports this, and they take longer to import than to
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from typing import Any
+
+TYPE_CHECKING = False  # as in typing, which takes longer to import than the rest of this
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
 
 MOST_OUTPUT = 20_000  # characters of what a tool gave back; the rest of a file that was read says little
 MOST_TEXT = 100_000  # characters of a message

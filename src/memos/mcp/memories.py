@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import time
 from typing import Annotated, Any, Literal, cast
@@ -147,24 +148,26 @@ async def search(door: Door, asked: Search) -> Answer:
     scope: Any = {"session": session} if asked.sessionScope else None
     least = (3 if asked.tier1topK is None else asked.tier1topK, 3 if asked.tier3topK is None else asked.tier3topK)
     aside = asked.sessionScope or asked.kinds or asked.as_of  # what was learned belongs to no session, and to no day
-    skills = await door.system.skills(asked.query, limit=least[0], **where) if least[0] and not aside else []
-    world = (await door.system.world(asked.query, limit=least[1], **where)).statements if least[1] and not aside else ()
+    many = most if asked.tier2topK is None else asked.tier2topK
+    skills, world, found = await asyncio.gather(
+        door.system.skills(asked.query, limit=least[0], **where) if least[0] and not aside else _none(),
+        door.system.world(asked.query, hops=1, limit=least[1], **where) if least[1] and not aside else _none(),
+        door.system.search(asked.query, limit=many, filter=scope, kinds=asked.kinds, as_of=asked.as_of, **where)
+        if many
+        else _none(),
+    )
     first = [
         Found(tier=1, refKind="skill", refId=s.id, snippet=preview(f"{s.name}: {s.body.description}"))
-        for s in skills[: least[0]]
+        for s in (skills or ())[: least[0]]
     ]
     last = [
         Found(
             tier=3, refKind="world_model", refId=s.id, snippet=preview(s.memory.text), when=moment(s.memory.happened_at)
         )
-        for s in world[: least[1]]
+        for s in (world.statements if world else ())[: least[1]]
     ]
-    many = most if asked.tier2topK is None else asked.tier2topK
-    if not many:
+    if found is None:
         return _answer(first + last, most, "found" if first or last else "nothing", (), begun)
-    found = await door.system.search(
-        asked.query, limit=many, filter=scope, kinds=asked.kinds, as_of=asked.as_of, **where
-    )
     known = {one.refId for one in first}
     middle = [
         Found(
@@ -188,6 +191,10 @@ async def search(door: Door, asked: Search) -> Answer:
     )
     status = "found" if hits and found.status.value == "nothing" else found.status.value
     return _answer(hits, most, status, found.reasons, begun)
+
+
+async def _none() -> None:
+    return None
 
 
 def _answer(hits: list[Found], most: int, status: str, reasons: Any, begun: float) -> Answer:

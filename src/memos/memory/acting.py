@@ -9,8 +9,10 @@ from enum import StrEnum
 
 from memos.memory.episode import Episode, Relation
 from memos.memory.hit import SearchStatus
-from memos.memory.learned import Action, Hint, LearningEvent, WorldStatement
+from memos.memory.learned import Action, Hint, LearningEvent, WorldStatement, told
 from memos.memory.model import EMPTY, Edge, Memory
+
+_Went = tuple[float | None, float | None]  # how often episodes succeed, and how many steps they take
 
 
 class Trigger(StrEnum):
@@ -64,6 +66,9 @@ class Recalled:
     status: SearchStatus = SearchStatus.NOTHING
     reasons: tuple[str, ...] = ()
 
+    def __str__(self) -> str:
+        return self.context
+
 
 @dataclass(frozen=True, slots=True)
 class TurnStarted:
@@ -81,6 +86,10 @@ class TurnStarted:
     closed: str | None = None
     repeated: bool = False
     notices: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        head = f"turn {self.turn} of episode {self.episode} ({self.relation.kind.value.replace('_', ' ')})"
+        return "\n".join(filter(None, (head, self.recalled.context)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +149,8 @@ class SessionEnded:
 @dataclass(frozen=True, slots=True)
 class Evolved:
     """What a run of learning did: episodes closed for want of news, episodes learned from, and how often what happened (the
-    `what` of learning events). `waiting`: episodes that are closed and not due yet.
+    `what` of learning events); what the background did before it is not counted. `waiting`: episodes that are closed and not
+    due yet.
     """
 
     cube: str
@@ -154,7 +164,8 @@ class Evolved:
 @dataclass(frozen=True, slots=True)
 class Lineage:
     """Where something learned comes from (down to the steps it rests on) and what came of it (up): memories and the edges between
-    them. `episodes`: those the steps belong to. `depth` of each memory: 0 the one asked for, negative below, positive above.
+    them. `episodes`: those the steps belong to, and all that teach it. `depth` of each memory: 0 the one asked for, negative
+    below, positive above.
     """
 
     root: str
@@ -192,6 +203,10 @@ class WorldAnswer:
     paths: tuple[WorldPath, ...] = ()
     reasons: tuple[str, ...] = ()
 
+    def __str__(self) -> str:
+        said = [*map(str, self.statements), *(path.text for path in self.paths)]
+        return "\n".join(said or self.reasons) or "nothing is known of it"
+
 
 @dataclass(frozen=True, slots=True)
 class LearningEvents:
@@ -202,11 +217,23 @@ class LearningEvents:
 
 
 @dataclass(frozen=True, slots=True)
+class Stretch:
+    """A part of a report's span, and how the episodes that ended in it went."""
+
+    since: datetime
+    until: datetime
+    episodes: int = 0
+    success_rate: float | None = None
+    steps_per_episode: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class LearningReport:
     """What changed in a span of time, for people: counts, what was learned, promoted and retired, and how episodes went.
 
     `success_rate` (of episodes with a reward; None without one) and `steps_per_episode` are of the span, the `_before` ones of
-    the span of the same length before it.
+    the span of the same length before it. `thirds`: the first, the middle and the last third of the episodes that ended in the
+    span, where there are six or more. `verdict` says in a sentence whether it got better; `print` shows the whole.
     """
 
     cube: str
@@ -223,6 +250,71 @@ class LearningReport:
     promoted: tuple[Memory, ...] = ()
     retired: tuple[Memory, ...] = ()
     trials: Mapping[str, int] = field(default_factory=lambda: EMPTY)
+    closed_before: int = 0
+    thirds: tuple[Stretch, ...] = ()
+
+    @property
+    def verdict(self) -> str:
+        """Whether agents got better, in one sentence or two: within the span, and against the span before it."""
+        if not self.closed:
+            return "No episode ended in this span, so nothing can be said of how it goes."
+        now = (self.success_rate, self.steps_per_episode)
+        said: list[str] = []
+        if self.thirds:
+            first, last = self.thirds[0], self.thirds[-1]
+            was, came = (first.success_rate, first.steps_per_episode), (last.success_rate, last.steps_per_episode)
+            said.append(
+                f"Within this span it {_judged(came, was)}: its last {last.episodes} episodes {_went(came)}, "
+                f"its first {first.episodes} {_went(was)}."
+            )
+        if self.closed_before:
+            was = (self.success_rate_before, self.steps_per_episode_before)
+            said.append(
+                f"Against the span before it {_judged(now, was)}: {_episodes(self.closed)} {_went(now)}, "
+                f"{self.closed_before} before {_went(was)}."
+            )
+        if said:
+            return " ".join(said)
+        return f"{_episodes(self.closed)} {_went(now)}; too few, and none before, to say whether it gets better.".capitalize()
+
+    def __str__(self) -> str:
+        lines = [
+            f"{self.cube}: {self.since:%Y-%m-%d %H:%M} to {self.until:%Y-%m-%d %H:%M}",
+            self.verdict,
+            f"{self.episodes} begun, {self.closed} ended",
+        ]
+        if self.trials:
+            lines.append("trials: " + ", ".join(f"{count} {outcome}" for outcome, count in self.trials.items()))
+        for title, memories in (("learned", self.learned), ("promoted", self.promoted), ("retired", self.retired)):
+            if memories:
+                lines += [f"{title}:", *(f"- {told(m)}" for m in memories)]
+        return "\n".join(lines)
+
+
+def _judged(now: _Went, was: _Went) -> str:
+    """How it goes now beside how it went: what succeeds counts first, then the steps it takes."""
+    by_success, by_steps = _more(now[0], was[0], 0.05), 0
+    if now[1] is not None and was[1] is not None and was[1] > 0:
+        by_steps = -_more(now[1] / was[1], 1.0, 0.1)  # fewer steps are better
+    if by_success and by_steps == -by_success:
+        return "went better, with more steps" if by_success > 0 else "went worse, with fewer steps"
+    return {1: "went better", -1: "went worse", 0: "went as well as before"}[by_success or by_steps]
+
+
+def _more(now: float | None, was: float | None, least: float) -> int:
+    if now is None or was is None or abs(now - was) < least:
+        return 0
+    return 1 if now > was else -1
+
+
+def _went(of: _Went) -> str:
+    rate, steps = of
+    said = "said nothing of their outcome" if rate is None else f"succeeded in {rate:.0%}"
+    return said if steps is None else f"{said} ({steps:.1f} steps each)"
+
+
+def _episodes(count: int) -> str:
+    return f"{count} episode{'' if count == 1 else 's'}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -126,7 +126,8 @@ class Episode:
     """One task of an agent. `goal` is the text that asked for it, `parent` the episode whose sub-agent this is.
 
     `closed_at` None: it is going on. `reason`: why it ended (new_task, session_end, gap, abandoned, ended). `due_at`: when it is
-    learned from; `learned_at`: when that was done last. `turns` counts user messages, `steps` everything but those.
+    learned from; `learned_at`: when that was done last. `turns` counts user messages, `steps` tool calls and sub-agents'
+    runs: a message is none, here and wherever steps are counted.
     """
 
     id: str

@@ -17,10 +17,12 @@ from enum import StrEnum
 from functools import cache
 from typing import Any, Self, TypeVar
 
-from memos.memory.model import EMPTY, Memory
+from memos.memory.model import EMPTY, Kind, Memory
 
 B = TypeVar("B", bound="_Body")
-_Kept = dict[tuple[type, int], tuple[Mapping[str, Any], Any]]  # the body that was read, by its identity, and what it says
+_Kept = dict[
+    tuple[type, int], tuple[Mapping[str, Any], Any]
+]  # the body that was read, by its identity, and what it says
 _MOST_KEPT = 1_000
 _reading = threading.local()
 
@@ -233,6 +235,10 @@ class Policy:
     body: PolicyBody
     record: Record = field(default_factory=Record)
 
+    def __str__(self) -> str:
+        taught = f"taught by {self.record.support} episode{'' if self.record.support == 1 else 's'}"
+        return f"{told(self.memory)} ({self.body.form.value}, {self.body.state.value}, {taught}) {self.id}"
+
     @property
     def id(self) -> str:
         """The id of its memory."""
@@ -246,6 +252,10 @@ class Skill:
     memory: Memory
     body: SkillBody
     record: Record = field(default_factory=Record)
+
+    def __str__(self) -> str:
+        tried = f"{self.record.passes} of {self.record.handed} trials passed" if self.record.handed else "not tried"
+        return f"{told(self.memory)} ({self.body.state.value}, {tried}) {self.id}"
 
     @property
     def id(self) -> str:
@@ -264,6 +274,9 @@ class WorldStatement:
 
     memory: Memory
     body: WorldBody
+
+    def __str__(self) -> str:
+        return f"{told(self.memory)} ({self.body.holds} for, {self.body.fails} against) {self.id}"
 
     @property
     def id(self) -> str:
@@ -304,6 +317,13 @@ class LearningEvent:
     memory: str | None = None
     episode: str | None = None
     numbers: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
+
+
+def told(memory: Memory, most: int = 200) -> str:
+    """Something learned in one line: a skill by what it is called and does, all else by its text, cut after `most` characters."""
+    text = f"{memory.title}: {memory.body.get('description') or ''}" if memory.kind is Kind.SKILL else memory.text
+    line = " ".join(text.split())
+    return line if len(line) <= most else line[: most - 1] + "…"
 
 
 NAME_LENGTH = 64
@@ -373,7 +393,9 @@ _OF_PARAMETER = frozenset(f.name for f in fields(Parameter))
 
 def _item(name: str, item: Any) -> Any:
     if name == "parameters" and isinstance(item, Mapping):
-        given: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in item.items() if k in _OF_PARAMETER}
+        given: dict[str, Any] = {
+            k: tuple(v) if isinstance(v, list) else v for k, v in item.items() if k in _OF_PARAMETER
+        }
         return Parameter(**{"name": "", **given})
     if name == "procedure" and isinstance(item, Mapping):
         return Action(str(item.get("tool", "")), str(item.get("input", "")))

@@ -11,19 +11,20 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from memos.memory.statement import Correction
+from memos.text.lazy import LazyPattern
 
 Span = tuple[int, int]
 
 _CJK = r"\u3400-\u9fff"
 _IN_WORD = rf"[^\W{_CJK}]"  # a character of a word that is written apart from others
-_HAN = re.compile(f"[{_CJK}]")
+_HAN = LazyPattern(f"[{_CJK}]")
 _NUMERALS = "一二两三四五六七八九十百千"
 _COUNTED = "只个個条張张本号號月日点點岁歲年辆輛位台块塊斤杯次天间間人元"
 _NUMBER_WORDS = (
     "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen "
     "nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred dozen"
 )
-_NUMBER = re.compile(
+_NUMBER = LazyPattern(
     r"\d+(?:[.,:/]\d+)*(?:(?:st|nd|rd|th)(?![a-z]))?"
     rf"|(?<!{_IN_WORD})(?:{'|'.join(_NUMBER_WORDS.split())})(?!{_IN_WORD})"
     rf"|[{_NUMERALS}]+(?=[{_COUNTED}])",
@@ -53,8 +54,8 @@ _ALSO_WORDS = frozenset(
     us it august job bath cork
     """.split()  # noqa: SIM905
 )
-_LONGER_HAN = re.compile(r"大学|大學|路|街|大道|银行|銀行|公司|医院|醫院|机场|機場|站|烤鸭|烤鴨|话|話|菜|语|語")
-_CLAUSE_GOES_ON = re.compile(r"\s*(?:$|[.,;!?)]|(?:on|in|from|with|and|tomorrow|today|tonight)\b)", re.IGNORECASE)
+_LONGER_HAN = LazyPattern(r"大学|大學|路|街|大道|银行|銀行|公司|医院|醫院|机场|機場|站|烤鸭|烤鴨|话|話|菜|语|語")
+_CLAUSE_GOES_ON = LazyPattern(r"\s*(?:$|[.,;!?)]|(?:on|in|from|with|and|tomorrow|today|tonight)\b)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,14 +8,15 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from memos.text.lazy import LazyPattern
 from memos.text.name_lists import CHINESE_PLACES
 from memos.text.scripts import normalize
 
 _HAN = r"\u3400-\u9fff"
-_TOKEN = re.compile(
+_TOKEN = LazyPattern(
     rf"\d+(?:[.,:/-]\d+)*|[{_HAN}\u3040-\u30ff]+|[^\W\d_{_HAN}\u3040-\u30ff]+(?:[.'&-][^\W\d_{_HAN}\u3040-\u30ff]+)*|[$€£¥%°#+&@<>=]"
 )
-_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+_THOUSANDS = LazyPattern(r"(?<=\d),(?=\d{3}(?!\d))")
 _NUMBERS = {
     w: str(n)
     for n, w in enumerate(
@@ -37,7 +38,7 @@ CHANGES_SENSE = frozenset(
     """.split()  # noqa: SIM905
 ) | frozenset("不 没 无 别 未 非 曾 想 要 可 如 只 前 后 从 到 更 最".split())  # noqa: SIM905
 _LEADING = frozenset({"in", "at", "on", "of"})  # before a value they say what the slot says
-_HAN_TURNS = re.compile("[不没无别未非曾想要可如只前后从到更最]")
+_HAN_TURNS = LazyPattern("[不没无别未非曾想要可如只前后从到更最]")
 _PLURAL_ONLY = frozenset(
     "glasses news customs goods arms clothes spectacles physics mathematics politics species series always".split()  # noqa: SIM905
 ) | frozenset(f"{day}days" for day in ("mon", "tues", "wednes", "thurs", "fri", "satur", "sun"))
@@ -73,7 +74,7 @@ _SAME: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (r"的(?!士|确)", ""),
     )
 )
-_TO_GERUND = re.compile(r"\b(likes?|dislikes?|prefers?) to (?!go\b)([a-z]+)\b", re.IGNORECASE)
+_TO_GERUND = LazyPattern(r"\b(likes?|dislikes?|prefers?) to (?!go\b)([a-z]+)\b", re.IGNORECASE)
 _VOWELS = "aeiou"
 
 

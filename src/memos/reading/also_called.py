@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from memos.text.lazy import LazyPattern
+
 _NAME = r"[A-ZÀ-Þ][A-Za-zÀ-ɏ'’-]{1,20}(?: [A-ZÀ-Þ][A-Za-zÀ-ɏ'’-]{1,20}){0,2}"
 _HAN = r"[\u4e00-\u9fff]{1,4}?"
 _END = r"(?=\s*(?:[.,;!?)]|$|\band\b|\bbut\b|\bfrom now on\b|\bplease\b))"
@@ -33,7 +35,7 @@ _THEIRS = tuple(
     )
 )
 _NO_NAMES = frozenset(("My", "The", "It", "This", "That", "When", "If", "So", "And", "But", "Hi", "Hello"))
-_NO_HAN = re.compile(r"[的是不了在来去起走做说问到再早晚快慢先等]|什么|一声|醒")
+_NO_HAN = LazyPattern(r"[的是不了在来去起走做说问到再早晚快慢先等]|什么|一声|醒")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +62,7 @@ def other_names(text: str) -> Iterator[OtherName]:
             yield OtherName(name, *match.span("v"), of)
 
 
-_MAY_TELL = re.compile(
+_MAY_TELL = LazyPattern(
     r"[sS]hort\b|calls? me|known as|a\.?k\.?a|also called|nicknamed|叫我|外号|绰号|小名|昵称|英文名|又名|又叫|也叫|别名"
 )
 

@@ -13,6 +13,7 @@ from memos.reading.scene import Scene
 from memos.reading.value import Place
 from memos.reading.values import read
 from memos.reading.wording import conjugated, sentence
+from memos.text.lazy import LazyPattern
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +74,7 @@ _QUESTIONS = (
         single=False,
     ),
 )
-_NO = re.compile(
+_NO = LazyPattern(
     r"\s*(?:no\b|nope|none|nothing|not?\b|never|i don|why|what|who|yes\s*[.!]?$|yeah\s*[.!]?$|sure\s*[.!]?$)",
     re.IGNORECASE,
 )
@@ -142,7 +143,7 @@ def _english(scene: Scene, asked: str) -> list[Finding]:
     return []
 
 
-_MEDIA = re.compile(r"\s*(?:\[[^\]\n]*\])?\s*$")  # "[image: a cat]" after the words
+_MEDIA = LazyPattern(r"\s*(?:\[[^\]\n]*\])?\s*$")  # "[image: a cat]" after the words
 _HOW_OFTEN = _ask(
     r"\bhow (?:often|regularly|many times a \w+) (?:do|are) you(?: guys| all| both)? (?P<v>[a-z][^,.;:!?]{2,80}?)"
     r"(?: then| these days| now)?\?"

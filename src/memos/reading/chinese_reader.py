@@ -16,43 +16,46 @@ from memos.reading.patterns import ClauseRule, words
 from memos.reading.scene import Scene
 from memos.reading.topics import preferred_as
 from memos.text.dates import DateMention
+from memos.text.lazy import LazyPattern
 from memos.text.name_lists import CHINESE_COUNTRIES, CHINESE_PLACES, PLACES
 
 _LONGEST = 1_500
 # After a clause that brings in somebody or something, the next one may be about that.
 _INTRODUCES = frozenset({*KIN_ATTRIBUTES, "owns", "is"})
-_TAKEN_BACK = re.compile("的话|开玩笑|骗你|逗你|做梦|梦")
-_CONFIRMS = re.compile("对[吗吧不]|是[吗吧不]|没错|不是吗|还是|真的[吗假]")
-_ASKS = re.compile("什么|哪|谁|怎么|怎样|为何|多少|几岁|几点|是不是|有没有|能不能|会不会|吗|[?？]")
+_TAKEN_BACK = LazyPattern("的话|开玩笑|骗你|逗你|做梦|梦")
+_CONFIRMS = LazyPattern("对[吗吧不]|是[吗吧不]|没错|不是吗|还是|真的[吗假]")
+_ASKS = LazyPattern("什么|哪|谁|怎么|怎样|为何|多少|几岁|几点|是不是|有没有|能不能|会不会|吗|[?？]")
 # Rules that need their 我: a name or a thing without one is too likely somebody else's.
 _NEEDS_SUBJECT = ("name", "{x}", "birthplace", "always", "never")
-_CLAUSE = re.compile(
+_CLAUSE = LazyPattern(
     r"[^，。！？；!?;\n]+?(?=[，。！？；!?;\n]|而且|但是|可是|不过|并且|所以|因为|$)(?:而且|但是|可是|不过|并且|所以|因为)*"
 )
-_FILLER = re.compile(
+_FILLER = LazyPattern(
     r"(?:其实|而且|但是|但|然后|嗯|哦|啊|对了|另外|还有|因为|所以|不过|是的|没错|你好|您好|大家好|嗨|哈喽"
     r"|那个|现在|目前|最近|总之|顺便说一下|顺便|说实话|老实说|更正一下|更正|不对|不是|后来|于是|并且|可是|同时|平时|我是说"
     r"|请记住|记住|记一下|谢谢|好的|好|嘿|哎|唉|小时候|[,， 、])*"
 )
-_REPORT = re.compile(r"(?:他|她|你|他们|她们|有人|[\u4e00-\u9fff]{1,3})(?:说|问|觉得|认为|告诉我|写道|以为)[：:，, ]?$")
-_PLACE_TAIL = re.compile(r"(?:省|市|区|县|镇|国|州|岛|村|城|湾|山|港)$")
-_NO_PLACE = re.compile(
+_REPORT = LazyPattern(
+    r"(?:他|她|你|他们|她们|有人|[\u4e00-\u9fff]{1,3})(?:说|问|觉得|认为|告诉我|写道|以为)[：:，, ]?$"
+)
+_PLACE_TAIL = LazyPattern(r"(?:省|市|区|县|镇|国|州|岛|村|城|湾|山|港)$")
+_NO_PLACE = LazyPattern(
     r"[路街]$|公司|学校|医院|宿舍|家|酒店|房子|公寓|楼|附近|一起|外面|里|上|下|这|那|农村|城里|国外|海边|乡下|市中心"
     r"|市区|郊区|学生"
 )
-_NO_THING = re.compile("[我你他她它这那]|(?:新的?)?(?:电话|手机)?(?:号码|号|地址)$")
-_NO_ONE = re.compile("[我你他她它们谁人的]|手机|电脑|电池|机器|有人|笑|累|热|饿|气")
+_NO_THING = LazyPattern("[我你他她它这那]|(?:新的?)?(?:电话|手机)?(?:号码|号|地址)$")
+_NO_ONE = LazyPattern("[我你他她它们谁人的]|手机|电脑|电池|机器|有人|笑|累|热|饿|气")
 _NO_NAME = words("什么 怎么 做 他 她 你 我 不 了 车 停 外卖 一声 妈妈 爸爸 老师 大家 起床 人 出租车 医生 学生 中国人")
-_NO_POSSESSED = re.compile(
+_NO_POSSESSED = LazyPattern(
     r"^(?:意思|想法|问题|观点|看法|建议|错|天|心|目标|梦想|爱|人|事|话|朋友|同事|老师|最爱|感觉|生活|世界"
     r"|理想|愿望|原则|态度|心情|经验|理解|答案|工作|职业|家|孩子|家人|父母|意见|回答|重点|东西|确|是|.*(?:妈"
     r"|爸|哥|姐|弟|妹|儿|友|婆|公|子|生))$"
 )
-_CITY = re.compile(
+_CITY = LazyPattern(
     r"(?:[\u4e00-\u9fff]{2,3}省)?(?P<c>[\u4e00-\u9fff]{2,3}?)(?:(?P<s>市)|(?=[\u4e00-\u9fff]{2,3}区))"
     r"(?!(?:[东南西北中一二三四])?(?:路|街|大道))"
 )
-_PLAIN = re.compile(r"\d|[A-Za-z]{2}|[红黄蓝绿黑白灰紫粉橙银金]色|《|楼|号|室|区|路|街|层|桌")
+_PLAIN = LazyPattern(r"\d|[A-Za-z]{2}|[红黄蓝绿黑白灰紫粉橙银金]色|《|楼|号|室|区|路|街|层|桌")
 
 
 def read_chinese(scene: Scene, *, own: bool) -> list[Finding]:

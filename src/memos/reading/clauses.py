@@ -6,41 +6,43 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-_SENTENCE = re.compile(
+from memos.text.lazy import LazyPattern
+
+_SENTENCE = LazyPattern(
     r"[^.!?。！？\n]*(?:\.(?=\w)[^.!?。！？\n]*)*(?:(?:[.!?。！？…]+[\"”’')]*(?=\s|$|[\u4e00-\u9fff])|\n"
     r"|[。！？])|[.!?]|$)"
 )
-_ABBREVIATION = re.compile(r"(?:\b(?:Dr|Mr|Mrs|Ms|Prof|St|Inc|Corp|Ltd|vs|etc|e\.g|i\.e|No|approx|Jr|Sr)|\b[A-Z])\.$")
-_QUOTED = re.compile(
+_ABBREVIATION = LazyPattern(r"(?:\b(?:Dr|Mr|Mrs|Ms|Prof|St|Inc|Corp|Ltd|vs|etc|e\.g|i\.e|No|approx|Jr|Sr)|\b[A-Z])\.$")
+_QUOTED = LazyPattern(
     r"“[^”\n]{0,2000}(?:”|$)|\"[^\"\n]{0,2000}\"|«[^»\n]{0,2000}»|「[^」\n]{0,2000}」|```.*?(?:```|\Z)"
     r"|`[^`\n]{1,500}`|^>[^\n]*",
     re.DOTALL | re.MULTILINE,
 )
-_TASK = re.compile(
+_TASK = LazyPattern(
     r"^\s*(?:please |can you |could you |help me )*(?:translate|rewrite|rephrase|proofread|summari[sz]e"
     r"|paraphrase|correct|edit"
     r"|fix|improve|write|draft|compose|complete|continue|classify|analy[sz]e|extract|polish|shorten)\b[^\n:]{0,100}:"
     r"|^\s*(?:请|帮我|麻烦)*(?:翻译|改写|润色|总结|修改|校对|续写|写|概括)[^\n：:]{0,40}[：:]",
     re.IGNORECASE,
 )
-_QUESTION_WORD = re.compile(
+_QUESTION_WORD = LazyPattern(
     r"\s*(?:(?:so|and|but|hey|ok|well|now|also|oh|hi|hello|wait|please)[, ]+)*(?:what|where|who|whom|whose"
     r"|how|which|when|why|do|does|did|is"
     r"|are|am|was|were|can|could|will|would|should|shall|have|has|had|may|might)(?:n't)?\b",
     re.IGNORECASE,
 )
-_TAIL_QUESTION = re.compile(
+_TAIL_QUESTION = LazyPattern(
     r"[,;:—–-]\s*(?:(?:so|and|but|or)\s+)?(?:what|where|who|how|which|when|why|do|does|did|is|are|can|could"
     r"|will|would|should|have"
     r"|any|right|you know|ok|okay)\b|\b(?:and|but|so) (?:what|where|who|how|which|do you|are you|is there"
     r"|can you|could you|will you)\b",
     re.IGNORECASE,
 )
-_CJK_QUESTION = re.compile(
+_CJK_QUESTION = LazyPattern(
     r"[?？]\s*$|吗[?？。！!\s]*$|什么|哪[里儿个些]|谁|怎么|怎样|为何|多少|几岁|几点|是不是|有没有|能不能"
     r"|会不会|呢[?？\s]*$"
 )
-UNREAL = re.compile(
+UNREAL = LazyPattern(
     r"\b(?:if|wish|wished|unless|imagine|suppose|supposing|pretend|whether|hypothetically|as though|what if"
     r"|in case|wonder|wondering"
     r"|maybe|perhaps|possibly|dream|dreamt|dreamed|for example|for instance|e\.g|let's say|once upon|in"
@@ -55,7 +57,7 @@ _MAYBE_UNREAL = (
     "perhaps", "possibly", "dream", "for example", "for instance", "e.g", "let's say", "once upon", "in theory", "kidding",
     "joking", "almost", "nearly", "would", "might", "may", "could", "'d", "’d", "not sure",
 )  # fmt: skip
-REPORTED = re.compile(
+REPORTED = LazyPattern(
     r"\b(?:he|she|they|you|it|who|someone|everyone|people|[A-Z]\w+|\w+ (?:mom|dad|friend|boss|brother|sister"
     r"|teacher))(?:['’]s)? "
     r"(?:\w+ )?(?:said|says|say|told|tells|asked|asks|wrote|writes|claimed|claims|thinks|think|believes"
@@ -123,8 +125,8 @@ def foreign_spans(text: str) -> list[tuple[int, int]]:
     return spans
 
 
-_HAN = re.compile("[\u4e00-\u9fff]")
-_MAYBE_QUOTED = re.compile(r"[“\"«「`>]")
+_HAN = LazyPattern("[\u4e00-\u9fff]")
+_MAYBE_QUOTED = LazyPattern(r"[“\"«「`>]")
 
 
 def inside(position: int, spans: list[tuple[int, int]]) -> bool:

@@ -18,13 +18,14 @@ from memos.reading.value import CAP, Place, trimmed
 from memos.reading.values import read
 from memos.reading.verb_phrase import VerbPhrase
 from memos.reading.wording import in_third_person, sentence
+from memos.text.lazy import LazyPattern
 from memos.text.name_lists import NOT_NAMES
 
 JOB = (End("employer"), End("job"))
 KIN_ATTRIBUTES = (*sorted(set(KIN.values())), "grandchild")
 _UNWED = frozenset({"divorced", "single", "widowed", "widow", "widower", "separated", "离婚", "离异", "单身", "分居"})
 _DIETS = ("vegan", "vegetarian", "pescatarian", "flexitarian")
-_MEAT = re.compile(r"\b(?:meat|chicken|beef|pork|steak|lamb|bacon)$", re.IGNORECASE)
+_MEAT = LazyPattern(r"\b(?:meat|chicken|beef|pork|steak|lamb|bacon)$", re.IGNORECASE)
 _JOBLESS = frozenset({"retired", "unemployed", "between jobs"})
 _CONSUMED = frozenset({"drinks", "eats", "smokes"})
 
@@ -33,24 +34,24 @@ _LATER = (
     r"| (?:(?:last|this|a) (?:week|weekend|month|year|spring|summer|autumn|fall|winter|night|(?-i:[A-Z]))"
     r"|(?:two|three|\d+|in|on) ))"
 )
-_JOB_GONE = re.compile(
+_JOB_GONE = LazyPattern(
     r"(?:(?:quit|left|lost|gave up|resigned from) (?:my|the|our|his|her|their) (?:[a-z]+ )?(?:job|position|role|post)\b"
     r"(?! (?:at|with|in|for) (?:the )?(?-i:[A-Z]))"
     rf"|(?:got |been )*(?:laid off|fired|let go|made redundant|sacked){_LATER}"
     rf"|resigned{_LATER}|(?:stopped|quit) working(?: there)?(?=\s*(?:[.,;!\n]|$)))",
     re.IGNORECASE,
 )
-_WORK_THERE = re.compile(
+_WORK_THERE = LazyPattern(
     r"work(?:ing)?(?: there)?(?=\s*(?:[.,;!\n]|$)| (?:any ?more|any longer|and|but|since|as of)\b)"
 )
-_SCHOOL_GONE = re.compile(r"dropped out(?: of (?:school|college|university|uni))?(?=\s*(?:[.,;!\n]|$))")
-_HOME_GONE = re.compile(
+_SCHOOL_GONE = LazyPattern(r"dropped out(?: of (?:school|college|university|uni))?(?=\s*(?:[.,;!\n]|$))")
+_HOME_GONE = LazyPattern(
     rf"moved(?: (?:house|home|flats?|apartments?|places|again|out))?{_LATER}"
     r"|moved (?:in)?to (?:a|an|our|my|the) (?:[a-z]+ ){0,2}(?:place|flat|apartment|house|home|condo|studio)\b",
     re.IGNORECASE,
 )
-_PARTED = re.compile(rf"(?:got )?(?P<v>divorced|separated){_LATER}|(?P<p>broke up|broken up|split up){_LATER}")
-_GIVEN_UP = re.compile(
+_PARTED = LazyPattern(rf"(?:got )?(?P<v>divorced|separated){_LATER}|(?P<p>broke up|broken up|split up){_LATER}")
+_GIVEN_UP = LazyPattern(
     r"(?:(?:stopped|quit)(?= \w+ing\b)"
     r"|quit(?= (?:coffee|tea|alcohol|sugar|caffeine|dairy|meat|soda|beer|wine)\b)"
     r"|(?:gave|given) up(?: on)?|(?:gone|went) off|cut out|done with)"
@@ -70,11 +71,11 @@ _GERUNDS = {
     "volunteering": "volunteers at",
 }
 HABITS = ("drinks", "eats", "likes", "prefers", "preferred hot drink")
-_DIED = re.compile(
+_DIED = LazyPattern(
     rf"(?:^|(?<=[,;:] )|(?<=\band )|(?<=\bbut )|(?<=\bthat )|(?<=\bwhen ))(?P<n>{CAP})"
     r"(?: has| just| sadly| recently)* (?:died|passed away|was put (?:down|to sleep))\b"
 )
-_MAY_DIE = re.compile(r"died|passed away|was put")
+_MAY_DIE = LazyPattern(r"died|passed away|was put")
 
 
 def ends_of(

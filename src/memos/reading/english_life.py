@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 
 from memos.reading.patterns import words
+from memos.text.lazy import LazyPattern
 
 
 def _any_of(*patterns: str) -> re.Pattern[str]:
@@ -70,7 +71,7 @@ LIGHT = _any_of(
     r"started (?!(?:doing|caring|thinking|feeling|getting|being|seeing) (?!an?\b|[a-z]+ing|[a-z]+ yoga))(?=[a-z]+ing\b)",
     r"learned (?:how )?to ",
 )
-LATELY = re.compile(
+LATELY = LazyPattern(
     r"\b(?:recently|lately|the other (?:day|night|week|evening)|not long ago|a while (?:ago|back)|for the first time"
     r"|(?:a few|several) (?:days|weeks|months|years) ago)\b",
     re.IGNORECASE,
@@ -123,7 +124,7 @@ OFTEN = (
     rf"|every (?:single |other )?(?:day|week|weekend|month|year|morning|evening|night|summer|winter|spring|fall|{_DAYS})"
     r"|daily|weekly|monthly)\b"
 )
-REGULAR = re.compile(
+REGULAR = LazyPattern(
     rf"\b(?:{OFTEN}|on (?:weekends|weekdays|{_DAYS}s)\b|in my (?:free|spare) time\b"
     r"|most (?:days|weekends|mornings|evenings|nights)\b)",
     re.IGNORECASE,

@@ -15,42 +15,43 @@ from memos.reading.statements import FUNCTION, NO_SUBJECT, SECRET
 from memos.reading.value import CAP, Place, clause, trimmed, upto
 from memos.reading.values import read
 from memos.reading.wording import in_third_person, sentence
+from memos.text.lazy import LazyPattern
 from memos.text.name_lists import NOT_NAMES
 
-_IN_PARENTHESES = re.compile(r" ?\([^()\n]{1,30}\)")
-_DAY_NAMED = re.compile(r"[a-z]{3}|\d[-/.]\d", re.IGNORECASE)
-_WORK_AT = re.compile(r"(?:at|with) (?:the )?(?=[A-Z])")
-_FAVOURITE = re.compile(
+_IN_PARENTHESES = LazyPattern(r" ?\([^()\n]{1,30}\)")
+_DAY_NAMED = LazyPattern(r"[a-z]{3}|\d[-/.]\d", re.IGNORECASE)
+_WORK_AT = LazyPattern(r"(?:at|with) (?:the )?(?=[A-Z])")
+_FAVOURITE = LazyPattern(
     r"(?:all[- ]time |absolute |current |new |personal )*favou?rite (?P<x>[a-z][\w'’ -]{1,40}?) (?:(?:is|are"
     r"|was|has to be|has always been|will always be|would be)(?: (?:definitely|probably|still|now|always))*) "
 )
-_BECOMES = re.compile(
+_BECOMES = LazyPattern(
     r"(?P<np>[A-Za-z][\w'’/-]*(?: [\w'’#/-]+){0,3}?) (?:has )?(?:just )?(?P<be>is now|are now|is|are"
     r"|isn['’]t|aren['’]t|moved to|changed to|was moved to|was changed to|switched to)"
     r"(?P<adv>(?: (?:not|now|currently|actually|still|no longer|always|usually|just))*) (?=\S)"
 )
-_CURRENT = re.compile(r"^(?:(?:new|current|present|latest|updated|new and only) )+(?=\w)")
-_NOT_BUT = re.compile(r"(?P<old>[^,.;!?\n]{1,60}?),? but (?:rather |now )?(?P<new>[^,.;!?\n]{1,60})")
-_RUNS = re.compile(
+_CURRENT = LazyPattern(r"^(?:(?:new|current|present|latest|updated|new and only) )+(?=\w)")
+_NOT_BUT = LazyPattern(r"(?P<old>[^,.;!?\n]{1,60}?),? but (?:rather |now )?(?P<new>[^,.;!?\n]{1,60})")
+_RUNS = LazyPattern(
     r"(?P<np>[a-z][\w'’/-]*(?: [\w'’#/-]+){0,2}?) (?P<verb>leaves|departs|arrives|starts|begins|ends|expires"
     r"|closes|opens|runs out|takes off|lands|weighs|costs) "
 )
 _COLOUR = r"red|blue|green|yellow|black|white|grey|gray|silver|orange|purple|pink|brown|gold|beige|turquoise|navy"
-_PLAIN_VALUE = re.compile(
+_PLAIN_VALUE = LazyPattern(
     rf"(?:(?:on|in|at|under|behind|next to|near|inside|between|above|below|by|outside|off|across from)"
     rf" (?:the |my |a |an |our )?[\w#]|[+#]?\d|[A-Z]{{1,6}}-?\d|(?=[\w-]*\d)[\w-]+|"
     rf"[\"“'][^\"”']+[\"”']|(?:[Rr]oom|[Bb]uilding|[Gg]ate|[Ff]loor|[Dd]esk|[Ss]uite|[Uu]nit|[Aa]partment"
     rf"|[Nn]umber) #?\w*\d|(?:dark |light |bright )?(?:{_COLOUR})\b(?! with| and [a-z]+ed\b)|an? (?=[\w"
     rf" ]*[A-Z0-9])\w|(?:called|named|spelled|pronounced) [A-Z])"
 )
-_CAP_VALUE = re.compile(r"[A-Z][\w'’.&-]*(?: [A-Z0-9][\w'’.&-]*){0,4}(?=\s*(?:[.,;!\n]|$| and\b| in\b| at\b))")
-_CAP_LIST = re.compile(rf"{CAP}(?: {CAP})*(?:, {CAP}(?: {CAP})*)*,? (?:and|&) {CAP}(?: {CAP})*(?=\s*(?:[.,;!\n]|$))")
-_LIST_GOES_ON = re.compile(rf",? (?:and |& )?(?:{CAP}|(?:me|myself|my [a-z]+)\b)")
-_WORD_LIST = re.compile(
+_CAP_VALUE = LazyPattern(r"[A-Z][\w'’.&-]*(?: [A-Z0-9][\w'’.&-]*){0,4}(?=\s*(?:[.,;!\n]|$| and\b| in\b| at\b))")
+_CAP_LIST = LazyPattern(rf"{CAP}(?: {CAP})*(?:, {CAP}(?: {CAP})*)*,? (?:and|&) {CAP}(?: {CAP})*(?=\s*(?:[.,;!\n]|$))")
+_LIST_GOES_ON = LazyPattern(rf",? (?:and |& )?(?:{CAP}|(?:me|myself|my [a-z]+)\b)")
+_WORD_LIST = LazyPattern(
     r"[\w'’-]+(?: [\w'’-]+){0,2}(?:, [\w'’-]+(?: [\w'’-]+){0,2}?)*,? (?:and|&) [\w'’-]+(?: [\w'’-]+){0,2}?(?=\s*(?:[.;!\n]|$))"
 )
-_DUE = re.compile(r"(?:due|scheduled|booked|set)(?: (?:on|by|in|at|for))? ", re.IGNORECASE)
-_AT_HOUR = re.compile(r",? (?:at|@) \d{1,2}(?::\d\d)?(?: ?[ap]\.?m\b\.?)?(?![\d:])")
+_DUE = LazyPattern(r"(?:due|scheduled|booked|set)(?: (?:on|by|in|at|for))? ", re.IGNORECASE)
+_AT_HOUR = LazyPattern(r",? (?:at|@) \d{1,2}(?::\d\d)?(?: ?[ap]\.?m\b\.?)?(?![\d:])")
 EVENTS = words(
     """
     flight appointment exam interview wedding meeting deadline surgery trip train bus ferry race concert recital

@@ -14,9 +14,10 @@ from memos.reading.scene import Scene
 from memos.reading.value import CAP, Place, Value
 from memos.reading.values import read
 from memos.reading.wording import sentence
+from memos.text.lazy import LazyPattern
 from memos.text.name_lists import GIVEN, NOT_NAMES
 
-_KIN = re.compile(
+_KIN = LazyPattern(
     r"(?:(?:own|late|dear|dearest|beloved|older|younger|elder|little|big|baby|best|good|close|old|oldest"
     r"|youngest|eldest|only|new|lovely|sweet|twin|first|second"
     r"|late|future|middle|adopted|ex|former|current|childhood|furry) )*(?P<kin>"
@@ -24,28 +25,28 @@ _KIN = re.compile(
     + r")(?![\w-])",
     re.IGNORECASE,
 )
-_EX = re.compile(r"\b(?:ex|former|late|future)\b", re.IGNORECASE)
-_NEW = re.compile(r"\bnew\b", re.IGNORECASE)
-_FORMER = re.compile(
+_EX = LazyPattern(r"\b(?:ex|former|late|future)\b", re.IGNORECASE)
+_NEW = LazyPattern(r"\bnew\b", re.IGNORECASE)
+_FORMER = LazyPattern(
     rf"(?:ex|former|late)[- ](?P<kin>{'|'.join(sorted(english.KIN, key=len, reverse=True))})(?![\w-])(?: (?P<n>{CAP}))?",
     re.IGNORECASE,
 )
 # "My dentist appointment" is no dentist.
-_NO_KIN = re.compile(
+_NO_KIN = LazyPattern(
     r" (?:appointment|meeting|visit|food|house|home|call|party|lesson|class|practice|toys?|bed|leash|number"
     r"|address|email|birthday|wedding|interview|check-?up|surgery)s?\b"
 )
 _NAME = r"[A-ZÀ-Þ][\w'’-]*(?: [A-ZÀ-Þ][\w'’-]*)?"
-_IS_CALLED = re.compile(
+_IS_CALLED = LazyPattern(
     rf"(?:['’]s name(?: is|['’]s| was)| is (?:called|named)|,? (?:who is |who's )?(?:called|named)) (?={_NAME})"
 )
-_APPOSITION = re.compile(rf",? (?P<n>{_NAME})(?=,? [a-z]|,|\.|!|$|['’])")
-_IS_NAME = re.compile(rf" is (?P<title>(?:Dr|Mrs?|Ms|Prof)\.? )?(?P<n>{_NAME})(?=\s*(?:[.,;!\n]|$| and\b))")
-_DIED = re.compile(
+_APPOSITION = LazyPattern(rf",? (?P<n>{_NAME})(?=,? [a-z]|,|\.|!|$|['’])")
+_IS_NAME = LazyPattern(rf" is (?P<title>(?:Dr|Mrs?|Ms|Prof)\.? )?(?P<n>{_NAME})(?=\s*(?:[.,;!\n]|$| and\b))")
+_DIED = LazyPattern(
     r",?(?: has| just| sadly| recently)* (?:died|passed away|passed(?= (?:on|last|this|yesterday|in|away)\b)"
     r"|was put down|has passed)\b"
 )
-_MANY = re.compile(
+_MANY = LazyPattern(
     r"(?:\w+ )?(?P<kin>kids|children|sons|daughters|dogs|cats|puppies|kittens|brothers|sisters|parents|friends)"
     rf"(?:,? (?:who are )?(?:are )?(?:called|named)|['’] names are| are)?,? (?={_NAME}(?:, | and | & ){_NAME})"
 )

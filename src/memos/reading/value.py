@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from memos.text.dates import DateMention
+from memos.text.lazy import LazyPattern
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,15 +51,15 @@ _BEGINS = (
 # "a good cause" is no reason.
 _CAUSE = r"['’]?cause(?= (?:i|we|it|he|she|they|you|my|our|the|there|of|that)(?![\w-]))"
 # Where the next clause begins: "and I'm …", "and work at …", "but she …".
-JOINT = re.compile(rf",? (?:and|but|so|or|&) {_BEGINS}", re.IGNORECASE)
-AFTER_NOUN = re.compile(
+JOINT = LazyPattern(rf",? (?:and|but|so|or|&) {_BEGINS}", re.IGNORECASE)
+AFTER_NOUN = LazyPattern(
     r"\s*(?:[.,;:!?)\n\"”]|$|-\s)|\s+(?:and|or|but|who|that|which|at|in|on|too|as|with|so|from|for|now"
     r"|together|already|here|there|by|since|because"
     r"|while|working|based|living|specializ\w+|of|named|called|when|to|anymore|any more|right now|today"
     r"|these days|yet|again|last|this|yesterday)\b",
     re.IGNORECASE,
 )
-STOP = re.compile(
+STOP = LazyPattern(
     rf"[,;!?()\n—–\"“”]|:(?!\d)|{FULL_STOP}|\s-\s|(?<=[a-z])-\s|\s(?:(?:and|or|&) {_BEGINS}"
     rf"|but|because|{_CAUSE}|cuz|so|since|although|though|when"
     r"|whenever|while|which|who|as|if|unless|until"
@@ -73,12 +74,12 @@ STOP = re.compile(
     r"|usually)(?=\s*(?:[.,;:!?)\n]|$|and\b|but\b|or\b)))\b",
     re.IGNORECASE,
 )
-LONG_STOP = re.compile(
+LONG_STOP = LazyPattern(
     rf"[;!?\n—–]|:(?!\d)|{FULL_STOP}|,? (?:but|because|so|although|though|which|{_CAUSE}|cuz|and (?:I|we|it|my|he"
     r"|she|they|you))\b|, (?!\d{4})|\s-\s|(?<=[a-z])-\s",
     re.IGNORECASE,
 )
-WORD = re.compile(r"[A-Za-z][\w-]*")
+WORD = LazyPattern(r"[A-Za-z][\w-]*")
 
 
 def trimmed(text: str, start: int, end: int) -> tuple[int, int]:
@@ -88,7 +89,7 @@ def trimmed(text: str, start: int, end: int) -> tuple[int, int]:
     return start, end
 
 
-def upto(place: Place, stop: re.Pattern[str] = STOP) -> tuple[int, int]:
+def upto(place: Place, stop: re.Pattern[str] | LazyPattern = STOP) -> tuple[int, int]:
     """The span from the place to where its phrase ends."""
     match = stop.search(place.text, place.at, place.end)
     return trimmed(place.text, place.at, match.start() if match else place.end)

@@ -8,23 +8,24 @@ from __future__ import annotations
 import re
 
 from memos.reading.value import CAP, WORD, Place, Value, trimmed, whole
+from memos.text.lazy import LazyPattern
 from memos.text.name_lists import COMPANIES, COUNTRIES, DEMONYMS, GIVEN, NOT_NAMES, ORGANISATION_TAILS, PLACES, REGIONS
 
-_CAPS = re.compile(rf"{CAP}(?: (?:{CAP}|(?:of the|of|de|la|del|do|da|upon|van|von|der|the|and|&)(?= {CAP})))*")
+_CAPS = LazyPattern(rf"{CAP}(?: (?:{CAP}|(?:of the|of|de|la|del|do|da|upon|van|von|der|the|and|&)(?= {CAP})))*")
 _STREET = (
     rf"\d[\w/-]* (?:(?:rue|via|calle|avenue) (?:[a-z]{{1,3}} )*)?{CAP}(?: (?:of the |of |the |de la |de |du )?{CAP}){{0,4}}"
     rf"|{CAP}(?: {CAP}){{0,3}} \d+[A-Za-z]?(?! (?:years?|months?|weeks?|days?|hours?|minutes?|times)\b)(?![\w:%])"
 )
 _TOWN = rf"{CAP}(?: (?![A-Z]{{1,2}}\d){CAP}){{0,3}}"
-_ADDRESS = re.compile(
+_ADDRESS = LazyPattern(
     rf"(?:(?:Flat|Apartment|Apt\.?|Unit|Suite|Room) \w+,? )?(?P<street>{_STREET})"
     rf"(?:, (?:Flat|Apartment|Apt\.?|Unit|Suite) \w+)?(?:(?:,| in) (?:\d{{4,6}} )?{_TOWN}"
     r"(?: \d{4,6}(?:-\d{4})?| [A-Z]{1,2}\d{1,2} \d[A-Z]{2})?){0,3}"
 )
-_PART = re.compile(rf"(?<= )(?![A-Z]{{1,2}}\d){_TOWN}(?=,|$| \d|[.!;\s])")
-_AND = re.compile(r" (?:and|&) ")
-_VERB_AFTER = re.compile(r" (?:is|are|was|were|has|lives|works|loves|likes|wants|will|can|says|said)\b")
-_SCHOOL_TAIL = re.compile(
+_PART = LazyPattern(rf"(?<= )(?![A-Z]{{1,2}}\d){_TOWN}(?=,|$| \d|[.!;\s])")
+_AND = LazyPattern(r" (?:and|&) ")
+_VERB_AFTER = LazyPattern(r" (?:is|are|was|were|has|lives|works|loves|likes|wants|will|can|says|said)\b")
+_SCHOOL_TAIL = LazyPattern(
     r"\b(?:University|College|School|Institute|Academy|Polytechnic|Conservatory|Uni|High|Elementary)\b"
 )
 _SCHOOLS = frozenset(
@@ -43,7 +44,7 @@ _SCHOOLS = frozenset(
         "Berkeley",
     }
 )
-_HELPED = re.compile(
+_HELPED = LazyPattern(
     r"(?:[\w'’-]+ ){0,4}?(?:shelter|food bank|soup kitchen|kitchen|center|centre|hospital|library|school"
     r"|church|clinic|zoo|museum|hospice|organi[sz]ation"
     r"|sanctuary|orphanage|nursing home|care home|charity)\b",

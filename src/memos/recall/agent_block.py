@@ -151,9 +151,10 @@ def _place(taken: tuple[Candidate, str]) -> tuple[float, str, str, str]:
 
 
 def distinct(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Without what says the same words again: of two, the higher rank stays."""
-    best: dict[tuple[Tier, str], Candidate] = {}
+    """Without what says the same words, or the same steps, again: of two, the higher rank stays."""
+    best: dict[tuple[Tier, object], Candidate] = {}
     for candidate in sorted(candidates, key=lambda c: (-c.rank, c.item.memory)):
         said = candidate.item.text.rpartition(" [")[0] or candidate.item.text
-        best.setdefault((candidate.item.tier, said), candidate)
+        steps = candidate.item.calls if candidate.item.tier is Tier.GUIDANCE else ()
+        best.setdefault((candidate.item.tier, steps or said), candidate)
     return [*best.values()]

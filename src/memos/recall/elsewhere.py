@@ -1,5 +1,5 @@
-"""What is no fact, since it was told for something else: a comment on how a task went, and what somebody wants, which guidance says
-as long as it holds and nobody says after that.
+"""What is no fact, since it was told for something else: a comment on how a task went, and what somebody wants, which guidance
+says as long as it holds, and nobody after that.
 """
 
 from __future__ import annotations
@@ -57,5 +57,9 @@ def _same(one: Source, other: Source, memory: Memory, directive: Memory) -> bool
     if one.start is None or one.end is None or other.start is None or other.end is None:
         return alike(words_of(memory.text), words_of(directive.text)) >= LEAST_ALIKE
     common = min(one.end, other.end) - max(one.start, other.start)
-    own = one.end - one.start if LAYER_OF[memory.kind] is not Layer.DERIVED else min(one.end - one.start, other.end - other.start)
+    own = (
+        one.end - one.start
+        if LAYER_OF[memory.kind] is not Layer.DERIVED
+        else min(one.end - one.start, other.end - other.start)
+    )
     return common > 0 and common >= MOSTLY * own

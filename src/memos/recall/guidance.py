@@ -1,8 +1,9 @@
 """Guidance: the policies, directives and hints that apply to what an agent is doing, each as one line that says when, what to do,
 and how far it can be trusted. Parameters that the situation tells are filled in.
 
-A line of a fix or a path reads ``- When <trigger>: do `<tool> <input>`; then `<tool> <input>`. (<what is known of it>)
-[p:<id>]``; of an avoid ``- Avoid <what>: ...``; of a directive ``- Wanted: ...``. `text.calls.calls_in` reads the calls back.
+A line of a fix or a path reads ``- When <trigger>: do `<tool>`: `<input>`; then `<tool>`: `<input>`. (<what is known of it>)
+[p:<id>]``; of an avoid ``- Avoid <what>: ...``; of a directive ``- The user said: “...”``. `text.calls.calls_in` reads the calls
+back. What a person wrote in place of a policy is said in that person's words.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from memos.recall.lore import Entry, Lore
 from memos.recall.pack import escape
 from memos.text import calls
 from memos.text.applies import Applies, Situation, Words, applies, filled, filled_actions, open_parameters, was_tried
-from memos.text.calls import INPUT, clipped
+from memos.text.calls import INPUT, clipped, counted
 
 SAID = 300  # characters of a phrase that are shown
 UNTESTED = 0.7  # share of its rank that a candidate keeps
@@ -77,11 +78,16 @@ def policy_candidate(policy: Policy, how: Applies, cube: str, agent: str = "") -
     body = policy.body
     if body.form is Form.DIRECTIVE:
         text, rank, place = _directive(policy), 2 + body.strength * how.strength, -body.strength
+    elif body.edited and policy.memory.text.strip():
+        text, rank = _written(policy, how), _rank(policy, how)
+        place = _ORDER[body.form]
     else:
         text, rank = _policy_line(policy, how), _rank(policy, how)
         place = _ORDER[body.form] + 0.9 * (1 - round(policy.record.reliability, 1))  # the surest of a form first
     untested = body.state is not State.ACTIVE
-    item = RecalledItem(Tier.GUIDANCE, policy.id, cube, text, min(1.0, rank), trial=True)
+    own = body.form in (Form.FIX, Form.PATH) and not body.edited
+    steps = tuple(a for a in filled_actions(body.procedure, how.values) if a.tool) if own else ()
+    item = RecalledItem(Tier.GUIDANCE, policy.id, cube, text, min(1.0, rank), trial=True, calls=steps)
     return Candidate(item, rank, (place, policy.id), untested=untested and body.form is not Form.DIRECTIVE)
 
 
@@ -94,7 +100,10 @@ def hint_candidate(hint: Hint, text: str, cube: str, memory: str) -> Candidate:
 def hint_line(hint: Hint) -> str:
     """A hint as a line of guidance."""
     instead = f": do {escape(hint.prefer)}" if hint.prefer else ": do something else"
-    avoid = f"; do not repeat {escape(hint.avoid)}" if hint.avoid else ""
+    again = bool(hint.avoid) and hint.avoid in hint.prefer and hint.prefer != hint.avoid  # it is what comes last
+    avoid = (
+        f"; do not repeat {f'{escape(hint.avoid)} before that' if again else escape(hint.avoid)}" if hint.avoid else ""
+    )
     return f"- After {hint.failures} failures of {escape(hint.tool)} in a row{instead}{avoid}. [p:hint-{hint.id}]"
 
 
@@ -106,9 +115,33 @@ def known_of(parts: Iterable[str]) -> str:
 
 def trust(passes: int, fails: int, reliability: float, untested: bool) -> str:
     """How something fared so far. What only changes by being shown is not said: the same memory gives the same words."""
-    tried = f"worked {passes} of {passes + fails} times" if passes + fails else ""
+    tried = f"worked {passes} of {counted(passes + fails, 'time')}" if passes + fails else ""
     sure = f"reliability {reliability:.2f}" if passes + fails else ""
-    return ", ".join(x for x in ("untested" if untested else "", tried, sure) if x)
+    return ", ".join(x for x in ("on trial" if untested else "", tried, sure) if x)
+
+
+def repeats(verification: str, procedure: tuple[Action, ...]) -> bool:
+    """Whether a check is nothing but that the last step works."""
+    as_call = as_call_of(verification, tuple(a.tool for a in procedure[-1:]))
+    return as_call is not None and as_call[0] == procedure[-1] and as_call[1] in ("", SUCCEEDS)
+
+
+def phrase(text: str, tools: Iterable[str], values: Mapping[str, str], most: int = INPUT) -> str:
+    """A phrase, filled in; what is a call of one of the tools ("shell: ls succeeds") reads like the other calls."""
+    as_call = as_call_of(text, tools)
+    if as_call is not None:
+        action, after = as_call
+        return escape(calls.call(Action(action.tool, filled(action.input, values))) + after)
+    return escape(clipped(filled(text, values), most)).rstrip(".")
+
+
+def as_call_of(text: str, tools: Iterable[str]) -> tuple[Action, str] | None:
+    """The call that a phrase is, and what stands after it."""
+    for tool in dict.fromkeys(tools):
+        if tool and text.startswith(f"{tool}: "):
+            input = text[len(tool) + 2 :]
+            return Action(tool, input.removesuffix(SUCCEEDS)), SUCCEEDS if input.endswith(SUCCEEDS) else ""
+    return None
 
 
 def parameters(open_: Iterable[Parameter]) -> str:
@@ -124,9 +157,9 @@ def parameters(open_: Iterable[Parameter]) -> str:
 def _policy_line(policy: Policy, how: Applies) -> str:
     body, record = policy.body, policy.record
     steps = filled_actions(body.procedure, how.values)
-    trigger = escape(clipped(filled(body.trigger or body.error or body.goal, how.values), SAID)).rstrip(".:")
+    trigger = _quoted(escape(clipped(filled(body.trigger or body.error or body.goal, how.values), SAID)).rstrip(".:"))
     said = [_avoid(body, how, trigger, steps) if body.form is Form.AVOID else _do(body, how, trigger, steps)]
-    if body.verification:
+    if body.verification and not repeats(body.verification, body.procedure):
         said.append(f"Check: {_phrase(body.verification, body, how)}.")
     if body.avoid and body.form is not Form.AVOID:
         said.append(f"Avoid: {_phrase(body.avoid, body, how)}.")
@@ -137,7 +170,7 @@ def _policy_line(policy: Policy, how: Applies) -> str:
     known = known_of(
         (
             _since(policy),
-            f"from {record.support} tasks" if record.support else "",
+            f"from {counted(record.support, 'task')}" if record.support else "",
             trust(record.passes, record.fails, record.reliability, body.state is not State.ACTIVE),
             _where(body, how),
         )
@@ -152,46 +185,71 @@ def _do(body: PolicyBody, how: Applies, trigger: str, steps: tuple[Action, ...])
 
 def _avoid(body: PolicyBody, how: Applies, trigger: str, steps: tuple[Action, ...]) -> str:
     what = escape(", ".join(map(calls.call, steps))) or _phrase(body.avoid, body, how) or trigger
-    why = f": {trigger}" if trigger and trigger != what else ""
+    why = f"{', since' if ' fails with ' in trigger else ':'} {trigger}" if trigger and trigger != what else ""
     more = f" {_phrase(body.avoid, body, how)}." if steps and body.avoid and not _as_call(body.avoid, body) else ""
     rather = f" Rather: {_phrase(body.prefer, body, how)}." if body.prefer else ""
     return f"Avoid {what}{why}.{more}{rather}"
 
 
+def _written(policy: Policy, how: Applies) -> str:
+    """The line of a policy that a person wrote anew: those words, and what is known of how it fares."""
+    body, record = policy.body, policy.record
+    said = escape(" ".join(clipped(filled(policy.memory.text, how.values), 2 * SAID).split()))
+    sure = trust(record.passes, record.fails, record.reliability, body.state is not State.ACTIVE)
+    return f"- {said}{known_of((_since(policy), 'written by a person', sure))} {mark(Tier.GUIDANCE, policy.id)}"
+
+
 def _directive(policy: Policy) -> str:
-    body = policy.body
-    said = escape(clipped(policy.memory.text, 2 * SAID)).rstrip(".")
-    if body.prefer or body.avoid:
-        wanted = (escape(clipped(body.prefer, SAID)).rstrip("."), escape(clipped(body.avoid, SAID)).rstrip("."))
-        said = "; ".join(
-            f"{word}{what}"
-            for word, what in zip(("", "not: " if wanted[0] else "never: "), wanted, strict=True)
-            if what
-        )
-        if body.trigger:
-            said = f"{said}, {escape(clipped(body.trigger, SAID)).rstrip('.')}"
+    """What somebody wants, in the words in which it was said where they are known."""
+    body, text = policy.body, " ".join(policy.memory.text.split())
     scope = "" if body.scope == "all" else f"for {escape(body.scope.replace(':', ' ', 1))}"
-    known = known_of(
-        (_since(policy), scope, f"strength {body.strength:.2f}", "" if body.author != "user" else "said by the user")
-    )
-    return f"- Wanted: {said}.{known} {mark(Tier.GUIDANCE, policy.id)}"
+    strength = f"strength {body.strength:.2f}"
+    own = bool(text) and (body.edited or body.author == "user") and text not in _as_kept(body)
+    if own or not (body.prefer or body.avoid):
+        said = escape(clipped(text, 2 * SAID))
+        said = (
+            f"The user said: “{said}{'.' * said[-1:].isalnum()}”" if body.author == "user" else f"{said.rstrip('.')}."
+        )
+        known = known_of((_since(policy), scope, strength))
+    else:
+        known = known_of((_since(policy), scope, strength, "" if body.author != "user" else "said by the user"))
+        said = f"{_wanted(body)}."
+    return f"- {said}{known} {mark(Tier.GUIDANCE, policy.id)}"
+
+
+def _wanted(body: PolicyBody) -> str:
+    prefer, avoid, when = (escape(clipped(x, SAID)).rstrip(".") for x in (body.prefer, body.avoid, body.trigger))
+    said = f"Always {prefer}" if prefer else f"Never {avoid}"
+    if prefer and avoid:
+        said = f"Prefer “{prefer}” over “{avoid}”"
+    return f"{said}, {when}" if when else said
+
+
+def _as_kept(body: PolicyBody) -> tuple[str, ...]:
+    """The texts that a directive has for want of the words in which it was said."""
+    parts = (body.prefer, f"not: {body.avoid}" if body.avoid else "", body.trigger)
+    return ("; ".join(p for p in parts if p), body.prefer, body.avoid)
 
 
 def _phrase(text: str, body: PolicyBody, how: Applies) -> str:
-    """A phrase of a policy, filled in; what is a call of its tool ("shell: ls succeeds") reads like the other calls."""
-    as_call = _as_call(text, body)
-    if as_call is not None:
-        action, after = as_call
-        return escape(calls.call(Action(action.tool, filled(action.input, how.values))) + after)
-    return escape(clipped(filled(text, how.values), INPUT)).rstrip(".")
+    return phrase(text, _tools(body), how.values)
 
 
 def _as_call(text: str, body: PolicyBody) -> tuple[Action, str] | None:
-    for tool in dict.fromkeys((body.tool, *(a.tool for a in body.procedure))):
-        if tool and text.startswith(f"{tool}: "):
-            input = text[len(tool) + 2 :]
-            return Action(tool, input.removesuffix(SUCCEEDS)), SUCCEEDS if input.endswith(SUCCEEDS) else ""
-    return None
+    return as_call_of(text, _tools(body))
+
+
+def _tools(body: PolicyBody) -> tuple[str, ...]:
+    return (body.tool, *(a.tool for a in body.procedure))
+
+
+def _quoted(trigger: str) -> str:
+    """A trigger with the error or the goal that it tells of in quotation marks."""
+    for says in ("fails with", "asked to"):
+        what, told, words = trigger.partition(f"{says}: ")
+        if told and words:
+            return f"{what}{says} “{words}”"
+    return trigger
 
 
 def _lower(text: str) -> str:

@@ -63,7 +63,13 @@ class Lore:
             _keep(self.policies, memory, policy, stands, lambda: (policy.goal or policy.trigger, *policy.goals))
         elif memory.kind is Kind.SKILL:
             skill = SkillBody.of(memory)
-            _keep(self.skills, memory, skill, stands, lambda: (*skill.goals, skill.name.replace("-", " "), skill.description))
+            _keep(
+                self.skills,
+                memory,
+                skill,
+                stands,
+                lambda: (*skill.goals, skill.name.replace("-", " "), skill.description),
+            )
         else:
             world = WorldBody.of(memory)
             _keep(self.world, memory, world, stands, lambda: (memory.text,))

@@ -18,7 +18,7 @@ from memos.recall.elsewhere import Elsewhere
 from memos.recall.lore import Entry
 from memos.recall.pack import escape, line
 from memos.text.applies import Situation, Words, most_alike
-from memos.text.calls import call, clipped
+from memos.text.calls import call, clipped, counted
 from memos.text.signature import telling_line
 
 STEPS = 4  # of an episode that are shown
@@ -35,18 +35,18 @@ def episode_candidate(
     of which nothing is left.
     """
     asked = next((s for s in steps if s.role is StepRole.USER), None)
-    if asked is None:
-        return None
     telling = _telling(steps)
+    if asked is None or not (telling or episode.reward is not None or any(s.role is StepRole.ASSISTANT for s in steps)):
+        return None  # nothing was done: words to remember, not a task
     head = (
         f"- {episode.opened_at.astimezone(zone):%Y-%m-%d} “{escape(clipped(episode.goal, GOAL))}”: {_outcome(episode)}, "
         f"{counted(episode.steps, 'step')}"
     )
-    why = f" It was said: “{escape(clipped(comment, COMMENT))}”." if comment.strip() else ""
+    why = f" The comment on it: “{escape(clipped(comment.strip().rstrip('.。'), COMMENT))}”." if comment.strip() else ""
     tail = mark(Tier.EXPERIENCE, episode.id)
     said = "; ".join(map(_did, telling))
     ended = next((s.memory.text for s in reversed(steps) if s.role is StepRole.ASSISTANT), "")
-    end = f" The agent said: “{escape(clipped(ended, ENDED))}”." if ended and not telling else ""
+    end = f" It said: “{escape(clipped(ended.strip().rstrip('.。'), ENDED))}”." if ended and not telling else ""
     text = f"{head}: {said}.{why} {tail}" if said else f"{head}.{end}{why} {tail}"
     rank = episode_rank(episode, score)
     item = RecalledItem(Tier.EXPERIENCE, asked.id, cube, text, max(0.0, min(1.0, score)), episode=episode.id)
@@ -88,8 +88,8 @@ def world_candidates(entries: Iterable[Entry[WorldBody]], now: Situation, asked:
 def fact_candidates(
     hits: Iterable[Hit], steps: frozenset[str], least: float, zone: tzinfo, elsewhere: Elsewhere | None = None
 ) -> list[Candidate]:
-    """What was told and holds: the facts of each hit, or its own words; of steps of an agent, only the facts. Without what is said
-    `elsewhere`.
+    """What was told and holds: the facts of each hit, or its own words; of steps of an agent, only the facts. Without what is
+    said `elsewhere`.
     """
     elsewhere = elsewhere or Elsewhere()
     out: dict[str, Candidate] = {}
@@ -103,7 +103,13 @@ def fact_candidates(
             since = shown_since(fact, zone)
             said = f"- {escape(clipped(fact.text, 2 * GOAL))}{f' (since {since})' if since else ''} {mark(Tier.FACT, fact.id)}"
             out.setdefault(fact.id, _fact(fact, hit, said, 0.0))
-        if not derived and not hit.facts and hit.id not in steps and hit.memory.layer is Layer.TRACE and not elsewhere.says(hit.memory):
+        if (
+            not derived
+            and not hit.facts
+            and hit.id not in steps
+            and hit.memory.layer is Layer.TRACE
+            and not elsewhere.says(hit.memory)
+        ):
             said = line(hit, zone)
             said = f"{said if said.startswith('- ') else f'- {said}'} {mark(Tier.FACT, hit.id)}"
             out.setdefault(hit.id, _fact(hit.memory, hit, said, 1.0))
@@ -116,13 +122,10 @@ def _fact(memory: Memory, hit: Hit, text: str, place: float) -> Candidate:
 
 
 def _outcome(episode: Episode) -> str:
-    word = {"success": "succeeded", "failure": "failed", "mixed": "mixed result"}.get(episode.outcome, "outcome unknown")
+    word = {"success": "succeeded", "failure": "failed", "mixed": "mixed result"}.get(
+        episode.outcome, "outcome unknown"
+    )
     return word if episode.reward is None else f"{word} (reward {episode.reward:.1f})"
-
-
-def counted(number: int, what: str) -> str:
-    """A number of things: "1 step", "2 steps"."""
-    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 def _telling(steps: Sequence[Step]) -> list[Step]:
@@ -144,8 +147,12 @@ def _did(step: Step) -> str:
 def _statement(memory: Memory, body: WorldBody) -> str:
     known = [f"in {escape(body.environment)}"] if body.environment else []
     if body.holds or body.fails:
-        known.append(f"seen to hold {counted(body.holds, 'time')}" + (f", not to hold {body.fails}" if body.fails else ""))
+        known.append(
+            f"seen to hold {counted(body.holds, 'time')}" + (f", not to hold {body.fails}" if body.fails else "")
+        )
     about = f" ({', '.join(known)})" if known else ""
+    if body.edited:
+        about = f" ({', '.join([*known[: 1 if body.environment else 0], 'written by a person'])})"
     return f"- [{escape(body.section)}] {escape(clipped(memory.text, 2 * GOAL))}{about} {mark(Tier.WORLD, memory.id)}"
 
 

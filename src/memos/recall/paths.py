@@ -23,6 +23,7 @@ from memos.recall.path_text import sentence, step_of
 from memos.storage.ports import NOW, CubeStore, TextQuery, View
 from memos.storage.sqlite import reads, walk
 from memos.text.analysis import analyze
+from memos.text.lazy import LazyPattern
 
 if TYPE_CHECKING:
     import apsw
@@ -37,20 +38,20 @@ ALL = 0.999  # what one is worth that answers everything
 LEAST = 0.05  # what a path is worth at least
 _LATIN_NAME, _LONGEST_NAME, _CJK_NAME = 4, 60, 6  # words, characters, and Chinese characters of a name
 
-_WHO = re.compile(r"\bwho(?:m|se)?\b|谁|哪位|什么人", re.IGNORECASE)
-_ASKED = re.compile(
+_WHO = LazyPattern(r"\bwho(?:m|se)?\b|谁|哪位|什么人", re.IGNORECASE)
+_ASKED = LazyPattern(
     r"\bask(?:ed|s)?\b|\brequest(?:ed|s)?\b|\bwant(?:ed|s)?\b|\border(?:ed|s)?\b|要求|请求|提出|让", re.IGNORECASE
 )
-_AGREED = re.compile(
+_AGREED = LazyPattern(
     r"\bagree[ds]?\b|\bpromise[ds]?\b|\bcommit(?:ted|s|ments?)?\b|\baccept(?:ed|s)?\b|同意|答应|承诺|约定|保证|许诺",
     re.IGNORECASE,
 )
-_BEFORE = re.compile(
+_BEFORE = LazyPattern(
     r"\bbefore\b|\bearlier\b|\bpreviously\b|\balready\b|\bin the past\b|之前|以前|此前|先前|早先", re.IGNORECASE
 )
-_THIS = re.compile(r"\b(?:this|it|that|these)\b|这|此事|那(?:个|件)", re.IGNORECASE)
-_WORD = re.compile(r"[^\W_\u3400-\u9fff][\w.'’@/+-]*")
-_CJK = re.compile(r"[\u3400-\u9fff]{2,30}")
+_THIS = LazyPattern(r"\b(?:this|it|that|these)\b|这|此事|那(?:个|件)", re.IGNORECASE)
+_WORD = LazyPattern(r"[^\W_\u3400-\u9fff][\w.'’@/+-]*")
+_CJK = LazyPattern(r"[\u3400-\u9fff]{2,30}")
 
 
 @dataclass(frozen=True, slots=True)

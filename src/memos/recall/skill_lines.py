@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from memos.memory.acting import RecalledItem, Tier
 from memos.memory.learned import Skill, SkillBody, State
 from memos.recall.agent_block import Candidate, lines, mark
-from memos.recall.guidance import UNTESTED, Matched, known_of, parameters, trust
+from memos.recall.guidance import UNTESTED, Matched, as_call_of, known_of, parameters, phrase, repeats, trust
 from memos.recall.lore import Entry, Lore
 from memos.recall.pack import escape
 from memos.text import calls
@@ -24,11 +25,16 @@ from memos.text.applies import (
     open_parameters,
     skill_applies,
 )
-from memos.text.calls import clipped
+from memos.text.calls import clipped, counted
 
 DESCRIPTION, PHRASE, GUIDE = 400, 240, 20_000  # characters that are shown
 POOL = 12  # skills whose trials are looked up
 _MORE = "  … The rest does not fit: ask again with more tokens."
+FIRST, PITFALL = 700, 320  # characters of a guide and of a pitfall that are shown in a line
+_STEPS = re.compile(r"#+ *(?:the )?(?:steps|procedure|instructions|步骤|做法)[:：]?", re.IGNORECASE)
+_SAYS = re.compile(
+    r"(?:avoid|never|do not|don't|always|if|when|note|careful|不要|避免|请勿|切勿|如果|注意)\b|`", re.IGNORECASE
+)
 NAMED = 1.0  # how well a skill fits that is called by its name
 
 
@@ -40,7 +46,7 @@ class Fitting:
     how: Applies
 
 
-def fitting(lore: Lore, policies: Iterable[Matched], asked: Words, now: Situation) -> list[Fitting]:
+def fitting(lore: Lore, policies: Iterable[Matched], asked: Words, now: Situation | None = None) -> list[Fitting]:
     """The skills of a cube that fit, best first: by what they were learned for (a copy has no policies beside it), by a policy
     they are made of, or by their words.
     """
@@ -51,7 +57,7 @@ def fitting(lore: Lore, policies: Iterable[Matched], asked: Words, now: Situatio
         likeness = most_alike(asked, entry.words)
         if likeness >= LEAST_ALIKE:
             hows.append(Applies(ALIKE * likeness, "alike"))
-        own = skill_applies(entry.body, now, asked=asked, said=entry.words[: len(entry.body.goals)])
+        own = skill_applies(entry.body, now or Situation(), asked=asked, said=entry.words[: len(entry.body.goals)])
         if own is not None:
             hows = [own]
         if hows:
@@ -77,7 +83,7 @@ def skill_candidate(skill: Skill, how: Applies, cube: str, *, whole: int | None 
     untested = body.state is not State.ACTIVE
     known = known_of(
         (
-            f"from {record.support} tasks" if record.support else "",
+            f"from {counted(record.support, 'task')}" if record.support else "",
             trust(record.passes, record.fails, record.reliability, untested),
             f"seen in {escape(body.environment)}" if body.environment else "",
         )
@@ -89,21 +95,21 @@ def skill_candidate(skill: Skill, how: Applies, cube: str, *, whole: int | None 
         text = _cut(f"{head}{tail}\n{_whole(body, how.values)}".rstrip(), whole)
     short = f"{head} Get the whole by its name.{tail}"
     rank = how.strength * (0.5 + 0.5 * record.reliability) * (UNTESTED if untested else 1.0)
-    item = RecalledItem(Tier.SKILL, skill.id, cube, text.rstrip(), min(1.0, rank), trial=True)
+    steps = () if body.guide else tuple(a for a in filled_actions(body.procedure, how.values) if a.tool)
+    item = RecalledItem(Tier.SKILL, skill.id, cube, text.rstrip(), min(1.0, rank), trial=True, calls=steps)
     return Candidate(item, rank, (0.0, skill.id), short=short, untested=untested, says=body.policies)
 
 
 def _steps(body: SkillBody, values: Mapping[str, str]) -> str:
-    if body.guide and not body.procedure:
-        return "Get the whole by its name."
+    if body.guide:
+        return f"{_guide(body, values)} Get the whole by its name."
     done = escape(calls.procedure(filled_actions(body.procedure, values)))
     said = [f"Do {done}."]
     if body.preconditions:
         said.append(f"Needs: {_phrases(body.preconditions, values)}.")
-    if body.pitfalls:
-        said.append(f"Avoid: {_phrases(body.pitfalls, values)}.")
-    if body.verification:
-        said.append(f"Check: {_phrases((body.verification,), values)}.")
+    if body.verification and not repeats(body.verification, body.procedure):
+        said.append(f"Check: {_phrase(body.verification, body, values)}.")
+    said += [f"{_pitfall(p, body, values)}." for p in body.pitfalls]
     if asked := parameters(open_parameters(body.parameters, " ".join(said))):
         said.append(f"Fill in: {asked}.")
     return " ".join(said)
@@ -114,14 +120,14 @@ def _whole(body: SkillBody, values: Mapping[str, str]) -> str:
         return lines(clipped(filled(body.guide, values), GUIDE))
     steps = [f"  {i}. {escape(calls.call(a))}" for i, a in enumerate(filled_actions(body.procedure, values), 1)]
     parts: list[tuple[str, Iterable[str]]] = [
-        ("Needs", body.preconditions),
-        ("Pitfalls", body.pitfalls),
-        ("Check", (body.verification,) if body.verification else ()),
-        ("Examples", body.examples[:3]),
+        ("Needs", [_phrase(p, body, values) for p in body.preconditions]),
+        ("Pitfalls", [_pitfall(p, body, values) for p in body.pitfalls]),
+        ("Check", [_phrase(body.verification, body, values)] if body.verification else ()),
+        ("Examples", [_phrase(p, body, values) for p in body.examples[:3]]),
     ]
     out = ["  Steps:", *steps] if steps else []
     for title, phrases in parts:
-        said = [f"  - {escape(clipped(filled(p, values), PHRASE))}" for p in phrases if p.strip()]
+        said = [f"  - {p}" for p in phrases if p.strip()]
         out += [f"  {title}:", *said] if said else []
     if asked := parameters(open_parameters(body.parameters, "\n".join(out))):
         out.append(f"  Fill in: {asked}.")
@@ -139,6 +145,32 @@ def _cut(text: str, most: int) -> str:
             break
         out.append(line)
     return "\n".join([*out, _MORE])
+
+
+def _guide(body: SkillBody, values: Mapping[str, str]) -> str:
+    """The beginning of what a person wrote: its steps, where a heading names them, else what stands after the title."""
+    raw = [line.strip() for line in filled(body.guide, values).splitlines()]
+    said = [line for line in raw if line and line.lstrip("# ") != body.name and line != body.description.strip()]
+    steps = next((n for n, line in enumerate(said) if _STEPS.fullmatch(line)), None)
+    if steps is not None:
+        said = [*said[steps + 1 :], *said[:steps]]
+    return escape(clipped(" ".join(line.lstrip("# ") for line in said), FIRST))
+
+
+def _pitfall(said: str, body: SkillBody, values: Mapping[str, str]) -> str:
+    """A pitfall: as it is where it says by itself what to do or not to do, a note where it does not."""
+    if as_call_of(said, _tools(body)) is not None:
+        return f"Avoid {_phrase(said, body, values)}"
+    text = _phrase(said, body, values)
+    return text if _SAYS.match(said) else f"Note: {text}"
+
+
+def _phrase(said: str, body: SkillBody, values: Mapping[str, str]) -> str:
+    return phrase(said, _tools(body), values, PITFALL)
+
+
+def _tools(body: SkillBody) -> tuple[str, ...]:
+    return (*body.tools, *(a.tool for a in body.procedure))
 
 
 def _phrases(phrases: Iterable[str], values: Mapping[str, str]) -> str:

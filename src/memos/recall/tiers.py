@@ -61,7 +61,10 @@ PLANS: Mapping[Trigger, Plan] = MappingProxyType(
         ),
         Trigger.SUBAGENT: Plan((Part(G, 0.40, 8, 2), Part(S, 0.35, 3, 1), Part(F, 0.25, 8))),
         Trigger.REPAIR: Plan(
-            (Part(G, 0.50, 8, 3), Part(S, 0.15, 2, 1), Part(E, 0.20, 4), Part(W, 0.15, 4)), pool=20, failures=True, similar=False
+            (Part(G, 0.50, 8, 3), Part(S, 0.15, 2, 1), Part(E, 0.20, 4), Part(W, 0.15, 4)),
+            pool=20,
+            failures=True,
+            similar=False,
         ),
         Trigger.SKILL: Plan((Part(S, 1.0, 1, 1), Part(G, 0.0, 4, 0), Part(W, 0.0, 3)), similar=False),
     }

@@ -10,34 +10,35 @@ from datetime import UTC, datetime
 from memos.storage.ports import Wanted
 from memos.text.analysis import analyze, sentences
 from memos.text.dates import DateMention, find_dates
+from memos.text.lazy import LazyPattern
 
 ROLES = frozenset({"user", "assistant", "system", "developer", "tool", "function"})
 
-_ASKS_NAME = re.compile(
+_ASKS_NAME = LazyPattern(
     r"^(?:who|where|which)\b|\b(?:city|cities|country|countries|state|states|places?|called|named?)\b"
     r"|^what (?:are|were|(?:\w+ ){0,3}?(?!does|is|was|has\b)\w{3,}s)\b|how many|what (?:kind|type|sort)s? of|in what ways|\ball\b"
     r"|谁|哪|什么(?:名字|地方)|有些",
     re.IGNORECASE,
 )
-_ASKS_WHEN = re.compile(
+_ASKS_WHEN = LazyPattern(
     r"\b(?:when|what (?:date|day|time|year|month)|how long|since when)\b|什么时候|何时|哪天|几号|多久", re.IGNORECASE
 )
-_ASKS_NOW = re.compile(
+_ASKS_NOW = LazyPattern(
     r"\b(?:now|nowadays|current(?:ly)?|latest|at the moment|these days|up to date|status of"
     r"|(?:order|ticket|delivery|shipping|build|project) status)\b|现在|目前|如今|最新|现状",
     re.IGNORECASE,
 )
-_FIRST_PERSON = re.compile(r"\b(?:i|my|me|mine|i'm|i've|i'd|i'll)\b|我", re.IGNORECASE)
-_TO_ASSISTANT = re.compile(
+_FIRST_PERSON = LazyPattern(r"\b(?:i|my|me|mine|i'm|i've|i'd|i'll)\b|我", re.IGNORECASE)
+_TO_ASSISTANT = LazyPattern(
     r"\b(?:you|your)\b (?:say|said|tell|told|suggest|recommend|mention|advise|answer|reply)|\bdid you\b|你(?:说|推荐|建议|告诉)",
     re.IGNORECASE,
 )
 _JOINED = frozenset({"and", "or", "&", ",", "和", "与", "跟", "、"})
-_CJK_FUNCTION = re.compile(  # cut before pairs are made: 我的 and 的小 say nothing, and would match everything
+_CJK_FUNCTION = LazyPattern(  # cut before pairs are made: 我的 and 的小 say nothing, and would match everything
     "为什么|什么|怎么|怎样|时候|哪里|哪儿|哪个|哪些|哪种|多少|几个|我们|你们|他们|她们|这个|那个|是不是|有没有"
     "|[的了吗呢吧啊我你他她它是在有和与跟谁这那都也就还很]"
 )
-_HAS_YEAR = re.compile(r"(?:19|20)\d\d")
+_HAS_YEAR = LazyPattern(r"(?:19|20)\d\d")
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,9 +116,9 @@ def _core(text: str) -> str:
     return "".join(text[a:b] for a, b in sorted(kept)) or text[-MEANING_CHARS:]
 
 
-_WORD = re.compile(r"[^\W_\u3040-\u30ff\u3400-\u9fff]+")
-_CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]+")
-_POSSESSIVE = re.compile(r"['’]s\b")
+_WORD = LazyPattern(r"[^\W_\u3040-\u30ff\u3400-\u9fff]+")
+_CJK = LazyPattern(r"[\u3040-\u30ff\u3400-\u9fff]+")
+_POSSESSIVE = LazyPattern(r"['’]s\b")
 
 
 Meant = tuple[str, tuple[str, ...]]

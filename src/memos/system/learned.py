@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import TypeVar
@@ -34,6 +34,7 @@ from memos.storage.sqlite import lived
 from memos.storage.sqlite.cube import SqliteCube
 from memos.storage.sqlite.registry import check_name
 from memos.system.base import DEFAULT_USER, Base, When
+from memos.text.analysis import analyze
 
 E = TypeVar("E", bound=StrEnum)
 MOST = 1_000
@@ -155,6 +156,7 @@ class Learned(Base):
             if query is not None:
                 asked = query[:MAX_QUERY]
                 rare = await rarity(store, asked)
+                stated = _telling_first(stated[:limit], rare)
                 paths = tuple(
                     await store.read_lived(
                         lambda db: paths_in(db, asked, hops=hops, limit=limit, environment=environment, rare=rare)
@@ -243,6 +245,19 @@ async def _one(store: SqliteCube, id: str, kind: Kind, what: str) -> Memory:
     if not found or found[0].kind is not kind:
         raise NotFound(f"{what} {id} does not exist in this cube")
     return found[0]
+
+
+def _telling_first(stated: Sequence[WorldStatement], rare: Mapping[str, float]) -> builtins.list[WorldStatement]:
+    """The statements as they were found, but those of what is merely there after those of what follows or must be, unless they
+    hold more of the question's words (`rare`: how much each says).
+    """
+
+    def held(s: WorldStatement) -> float:
+        terms = frozenset(analyze(s.memory.text).terms)
+        return sum(says for term, says in rare.items() if term in terms)
+
+    most = max((held(s) for s in stated if s.body.section != "environment"), default=0.0)
+    return sorted(stated, key=lambda s: s.body.section == "environment" and held(s) <= most)
 
 
 def _missing(

@@ -23,6 +23,7 @@ from memos.memory.model import Kind
 from memos.memory.time import load_zone
 from memos.recall.agent_block import Block, Candidate, distinct, make_block, room_of
 from memos.recall.ask import Ask
+from memos.recall.elsewhere import Elsewhere
 from memos.recall.guidance import Matched, hint_candidate, hint_line, matching, policy_candidate
 from memos.recall.lore import Lore
 from memos.recall.notes import episode_candidate, episode_rank, fact_candidates, step_candidate, world_candidates
@@ -30,7 +31,7 @@ from memos.recall.skill_lines import NAMED, fitting, named, skill_candidate
 from memos.recall.tiers import Plan
 from memos.settings import Settings
 from memos.storage.ports import Change, CubeInfo
-from memos.storage.sqlite import lived
+from memos.storage.sqlite import lived, lived_said
 from memos.storage.sqlite.cube import SqliteCube
 from memos.system.parts import Parts
 from memos.text.applies import Applies, Situation, alike, skill_applies, words_of
@@ -200,7 +201,7 @@ class Recollection:
         if asked.trigger is Trigger.REPAIR:  # the fix itself says it shorter, where it is here
             here = {m.id for m in policies if m.how.by == "error"}
             fits = [f for f in fits if f.how.by == "error" and here.isdisjoint(f.entry.body.policies)]
-        skills = shown.skills_of(db, [f.entry.memory for f in fits])
+        skills = shown.skills_of(db, [f.entry.memory for f in fits], with_gain=False)
         return [skill_candidate(skill, fit.how, name) for skill, fit in zip(skills, fits, strict=True)]
 
     # -- what was lived and told ---------------------------------------------------------------------------------
@@ -250,7 +251,8 @@ class Recollection:
         out: list[Candidate] = []
         if self._plan.part(Tier.FACT):
             told = [h for h in hits if h.id not in going and h.memory.kind not in (Kind.SKILL, Kind.TOOL_CALL)]
-            out += fact_candidates(told, frozenset(of_step), LEAST_FACT, self._zone)
+            elsewhere = Elsewhere.of(db, told, guided=self._plan.part(Tier.GUIDANCE) is not None)
+            out += fact_candidates(told, frozenset(of_step), LEAST_FACT, self._zone, elsewhere)
         if self._plan.part(Tier.EXPERIENCE):
             best: dict[str, float] = {}
             for hit in hits:
@@ -276,7 +278,10 @@ class Recollection:
         part = self._plan.part(Tier.EXPERIENCE)
         found.sort(key=lambda f: (-episode_rank(f[1], f[0]), f[1].id))
         made = (
-            episode_candidate(episode, lived.steps(db, episode.id), score, source.info.name, self._zone)
+            episode_candidate(
+                *(episode, lived.steps(db, episode.id), score, source.info.name, self._zone),
+                lived_said.comment_on(db, episode.id),
+            )
             for score, episode in found[: part.limit + 1 if part is not None else 0]
         )
         return [c for c in made if c is not None]
@@ -295,17 +300,16 @@ class Recollection:
     # -- the end -------------------------------------------------------------------------------------------------
 
     def _block(self) -> Block:
-        """The block; policies that a skill in it is made of are left out, where that says all they say."""
+        """The block, which says nothing twice: policies that a skill in it is made of are left out, where that says all they say,
+        and statements about the environment that rest on what is shown.
+        """
         offered = distinct(self._candidates)
-        whole = make_block(offered, self._plan, self._asked.max_tokens)
-        said = {c.item.memory: c for c in offered if c.item.tier is Tier.SKILL and not c.untested}
-        shown_ = {i.memory for i in whole.items if i.memory in said and i.text == said[i.memory].item.text}
-        covered = {p for id in shown_ for p in said[id].says}
-        if not covered:
-            return whole
-        rest = [c for c in offered if c.item.tier is not Tier.GUIDANCE or c.item.memory not in covered or c.item.hint]
-        made = make_block(rest, self._plan, self._asked.max_tokens)
-        return made if shown_ <= {i.memory for i in made.items if i.memory in shown_} else whole
+        made = make_block(offered, self._plan, self._asked.max_tokens)
+        for tier in (Tier.GUIDANCE, Tier.WORLD):
+            rest = _without_said(offered, made, tier)
+            if len(rest) < len(offered):
+                offered, made = rest, make_block(rest, self._plan, self._asked.max_tokens)
+        return made
 
     async def _note(self, block: Block) -> None:
         """Trials of what was handed out, and that hints were delivered: one small change."""
@@ -338,3 +342,14 @@ class Recollection:
             status=SearchStatus.PARTIAL if self._missing else status,
             reasons=tuple(self._reasons),
         )
+
+
+def _without_said(offered: Sequence[Candidate], block: Block, tier: Tier) -> list[Candidate]:
+    """Without what of a tier is said by what the block shows as a whole."""
+    whole = {(i.memory, i.text) for i in block.items}
+    shown_ = [c for c in offered if (c.item.memory, c.item.text) in whole]
+    said = {p for c in shown_ if c.item.tier is Tier.SKILL for p in c.says}
+    if tier is Tier.GUIDANCE:
+        return [c for c in offered if c.item.tier is not tier or c.item.memory not in said or c.item.hint]
+    said |= {c.item.memory for c in shown_ if c.item.tier is Tier.GUIDANCE}
+    return [c for c in offered if c.item.tier is not tier or said.isdisjoint(c.says)]

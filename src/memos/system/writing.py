@@ -8,9 +8,10 @@ from typing import Any
 
 from memos.arguments import checked_tags, listed
 from memos.errors import Conflict, InvalidInput, ModelError, NotFound
+from memos.evolution.skill_edit import EDITED_THERE
 from memos.memory.filter import Filter, parse_filter
 from memos.memory.image import images_in
-from memos.memory.model import Layer, Memory
+from memos.memory.model import Kind, Layer, Memory
 from memos.memory.number import share
 from memos.memory.reading import ReadingMode, checked_mode
 from memos.memory.time import utcnow
@@ -28,6 +29,7 @@ from memos.storage.sqlite.registry import check_name
 from memos.system.base import DEFAULT_SESSION, DEFAULT_USER, Base, When
 from memos.understanding import NotRead
 
+_LEARNED = frozenset((Kind.POLICY, Kind.WORLD_MODEL, Kind.SKILL))
 MANY = 1_000  # pieces of a document that a task names; of more, it is for whatever is marked
 
 
@@ -211,7 +213,9 @@ class Writing(Base):
         cause: str | None = None,
         if_version: int | None = None,
     ) -> Memory:
-        """Change a memory; the former version stays in its history. `info` is merged, None values remove keys.
+        """Change a memory; the former version stays in its history. `info` is merged, None values remove keys. A policy, a
+        statement about an environment or a skill whose text is changed is `edited`: agents are told that text, and learning
+        does not overwrite it.
 
         `if_version`: only while the memory has this version. Raises NotFound, Conflict for another version, and
         InvalidInput for a blank text or when nothing is to be changed.
@@ -245,6 +249,9 @@ class Writing(Base):
                 memory = with_injected(memory, strip_injected(text)[1])
             merged = {k: v for k, v in {**memory.info, **more}.items() if v is not None}
             changed = replace(memory, info=merged, **changes)
+            if text is not None and text != memory.text and memory.kind in _LEARNED:
+                guide = {"guide": text, "proposal": ""} if memory.kind is Kind.SKILL else {}
+                changed = replace(changed, body={**memory.body, "edited": True, EDITED_THERE: False, **guide})
             if (
                 changed.valid_from is not None
                 and changed.valid_to is not None

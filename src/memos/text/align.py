@@ -33,6 +33,11 @@ _VERB_BEFORE = (
 _NOUN_AFTER = re.compile(
     r"^[\"'`’”]? (package|module|service|table|library|command|server|host|image|container|branch|file|port)\b"
 )
+_PART_AFTER = (
+    (re.compile(r"^-dev(?:el)?\b"), "library"),
+    (re.compile(r"^\.(?:h|hpp|hh)\b"), "header"),
+    (re.compile(r"^\.service\b"), "service"),
+)
 _CHINESE_NOUNS = {
     "软件包": "package",
     "包": "package",
@@ -160,7 +165,10 @@ def _hinted(pieces: Sequence[str | Slot], n: int) -> Slot:
         hint = found[1] if found else ""
         bare = before.rstrip(" ：:“「'\"")
         hint = hint or next((word for noun, word in _CHINESE_NOUNS.items() if bare.endswith(noun)), "")
-        hint = hint or next((noun for verb, noun in _VERB_BEFORE if verb.search(before)), "")
+    if not hint and isinstance(after, str):
+        hint = next((noun for part, noun in _PART_AFTER if part.search(after)), "")
+    if not hint and isinstance(before, str):
+        hint = next((noun for verb, noun in _VERB_BEFORE if verb.search(before)), "")
     if not hint and isinstance(after, str):
         found = _NOUN_AFTER.search(after)
         hint = found[1] if found else ""

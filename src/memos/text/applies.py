@@ -232,7 +232,8 @@ def _by_goal(body: PolicyBody, now: Situation, said: Sequence[Words]) -> Applies
     if not possible:
         return None
     spaced = _wide(body.parameters)
-    for text in dict.fromkeys((goal, goal.rstrip(_END))):
+    bare = goal.rstrip(_END)  # the end of a sentence is no part of a name; that of a path ("in ..") may be
+    for text in dict.fromkeys((bare, goal) if bare[-1:].isalnum() else (goal, bare)):
         values = match_any(possible, text, wide=spaced)
         if values is not None:
             return Applies(SAID * 0.95, "goal", values)

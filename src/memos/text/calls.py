@@ -1,5 +1,5 @@
-"""A call of a tool as one line of text: the tool in backticks, a colon, and what it is given in backticks of its own, so that this
-can be copied as it stands; for people and agents, and read back from it. Pure.
+"""A call of a tool as one line of text: the tool in backticks, a colon, and what it is given in backticks of its own, so that
+this can be copied as it stands; for people and agents, and read back from it. Pure.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ _BETWEEN = ": "  # a tool and what it is given
 
 
 def call(action: Action) -> str:
-    """A step to take: the tool and what it is given, each in backticks (more of them where it holds some); words without a tool as
-    they are.
+    """A step to take: the tool and what it is given, each in backticks (more of them where it holds some); words without a
+    tool as they are.
     """
     said = " ".join(LINE_BREAK.join(clipped(action.input, INPUT).splitlines()).split())
     if not action.tool:
@@ -49,6 +49,11 @@ def clipped(text: str, most: int) -> str:
     """A text cut to so many characters, with a sign where it was."""
     text = text.strip()
     return text if len(text) <= most else f"{text[: most - 2].rstrip()} …"
+
+
+def counted(number: int, what: str) -> str:
+    """A number of things: "1 step", "2 steps"."""
+    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 def _code(said: str) -> str:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
+from typing import Any
+
+_METHODS = ("match", "fullmatch", "search", "finditer", "findall", "split", "sub")
 
 
 class LazyPattern:
@@ -17,8 +20,10 @@ class LazyPattern:
 
     @cached_property
     def compiled(self) -> re.Pattern[str]:
-        """The compiled pattern."""
-        return re.compile(self.source, self.flags)
+        """The compiled pattern, whose own methods stand here from now on."""
+        made = re.compile(self.source, self.flags)
+        self.__dict__.update({name: getattr(made, name) for name in _METHODS})
+        return made
 
     @property
     def groupindex(self) -> Mapping[str, int]:
@@ -37,10 +42,18 @@ class LazyPattern:
         """As `re.Pattern.search`."""
         return self.compiled.search(text, start, end)
 
-    def finditer(self, text: str) -> Iterator[re.Match[str]]:
+    def finditer(self, text: str, start: int = 0, end: int = sys.maxsize) -> Iterator[re.Match[str]]:
         """As `re.Pattern.finditer`."""
-        return self.compiled.finditer(text)
+        return self.compiled.finditer(text, start, end)
 
-    def sub(self, repl: str, text: str) -> str:
+    def findall(self, text: str) -> list[Any]:
+        """As `re.Pattern.findall`."""
+        return self.compiled.findall(text)
+
+    def split(self, text: str, most: int = 0) -> list[str | Any]:
+        """As `re.Pattern.split`."""
+        return self.compiled.split(text, most)
+
+    def sub(self, repl: str | Callable[[re.Match[str]], str], text: str, count: int = 0) -> str:
         """As `re.Pattern.sub`."""
-        return self.compiled.sub(repl, text)
+        return self.compiled.sub(repl, text, count)

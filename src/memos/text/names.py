@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from memos.text.lazy import LazyPattern
 from memos.text.name_lists import (
     CHINESE_NO_ORGANISATIONS,
     CHINESE_NO_PERSONS,
@@ -73,12 +74,12 @@ def _of_one_type(found: list[Name]) -> list[Name]:
 
 # --- addresses, handles, identifiers -------------------------------------------------------------
 
-_MARKS = re.compile(r"@|://|www\.|[0-9_]")
-_ID_SIGN = re.compile(r"[0-9_]")
-_EMAIL = re.compile(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63})+", re.ASCII)
-_URL = re.compile(r"(?:https?://|www\.)[^\s<>\"'，。）)\]]{1,2000}")
-_HANDLE = re.compile(r"(?<![\w@.])@[A-Za-z][\w.]{1,30}(?<!\.)")
-_IDENTIFIER = re.compile(
+_MARKS = LazyPattern(r"@|://|www\.|[0-9_]")
+_ID_SIGN = LazyPattern(r"[0-9_]")
+_EMAIL = LazyPattern(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63})+", re.ASCII)
+_URL = LazyPattern(r"(?:https?://|www\.)[^\s<>\"'，。）)\]]{1,2000}")
+_HANDLE = LazyPattern(r"(?<![\w@.])@[A-Za-z][\w.]{1,30}(?<!\.)")
+_IDENTIFIER = LazyPattern(
     r"(?<![\w@/.-])(?:[A-Z]{1,8}[-_]\d[\w-]{0,30}|[A-Z0-9]{2,12}(?:-[A-Z0-9]{1,12}){1,5}|[a-z][a-z0-9]*(?:_[a-z0-9]+)+"
     r"|[A-Z]{2,6}\d{2,12}[A-Z0-9]*)(?![\w@-])",
     re.ASCII,
@@ -102,11 +103,11 @@ def _addresses(text: str) -> Iterator[Name]:
 # --- capitalised runs ----------------------------------------------------------------------------
 
 _WORD = r"[A-ZÀ-ÖØ-Þ][\w’'&+-]*\.?(?<![’'.])|St\."
-_RUN = re.compile(
+_RUN = LazyPattern(
     rf"(?<![\w@/#’'.-])(?:{_WORD})(?:(?: (?:of the|of|de la|de|del|van der|van|von|da|di|der|the|and|&)"
     rf" (?=[A-Z])| )(?:{_WORD}))*"
 )
-_TITLE = re.compile(
+_TITLE = LazyPattern(
     r"(?:^|\W)(?:Dr|Mr|Mrs|Ms|Miss|Prof|Professor|Doctor|Uncle|Aunt|Auntie|Saint|Sir|Lady|Captain|Judge)\.? $"
 )
 _KIN = (
@@ -118,39 +119,39 @@ _KIN = (
     r"|granddaughter"
     r"|grandma|grandpa|grandmother|grandfather|buddy|mentor|dogs|cats|pup"
 )
-_PERSON_BEFORE = re.compile(
+_PERSON_BEFORE = LazyPattern(
     rf"(?:\b(?:{_KIN})(?:,| is| was)? |\b(?:called|named|nicknamed|name is|name's|name was|I'm|I am|this is"
     rf"|it's|hi|hey|hello|dear"
     r"|thanks|bye|met|meet|told|ask|asked|married|call|text|texted) |['’]s name is )$",
     re.IGNORECASE,
 )
-_SURE_PERSON = re.compile(
+_SURE_PERSON = LazyPattern(
     rf"\b(?:(?:{_KIN})(?: is| was)? (?:called |named )?|called |named |name is |name's )$", re.IGNORECASE
 )
-_IS_KIN = re.compile(rf" is (?:my|our|his|her|their) (?:[a-z]+ )?(?:{_KIN})\b")
-_PERSON_AFTER = re.compile(
+_IS_KIN = LazyPattern(rf" is (?:my|our|his|her|their) (?:[a-z]+ )?(?:{_KIN})\b")
+_PERSON_AFTER = LazyPattern(
     r"(?: (?:said|says|told|asked|thinks|wants|loves|likes|called|texted|wrote|and I(?!['’]))\b|['’]s (?:birthday"
     r"|mom|dad|wife|husband|house|wedding|place|room)\b)"
 )
-_PLACE_BEFORE = re.compile(
+_PLACE_BEFORE = LazyPattern(
     r"\b(?:in|from|near|visit|visited|visiting|to|around|outside|across|leaving|left|reached) $", re.IGNORECASE
 )
-_MOVE_BEFORE = re.compile(
+_MOVE_BEFORE = LazyPattern(
     r"\b(?:live|lives|lived|living|moved?|moving|born|based|grew up|raised|fly|flew|flying|travel\w*|trip"
     r"|went|going|go|been"
     r"|stay\w*|arrived|drove|vacation|holiday)(?: back| over| here| all the way)? (?:in|to|from|at) $",
     re.IGNORECASE,
 )
-_WORK_BEFORE = re.compile(
+_WORK_BEFORE = LazyPattern(
     r"\b(?:work|works|worked|working|job|intern\w*|position|offer|employed|hired|company|startup|engineer"
     r"|manager|developer|designer|analyst)"
     r"(?: (?:now|there|here))? (?:at|for|by|with|from|called|named) $|\bjoin(?:ed|ing)? $",
     re.IGNORECASE,
 )
 _PLACE_HEAD = frozenset({"Lake", "Mount", "Mt", "Mt.", "Cape", "Port", "Fort", "San", "Santa", "St.", "Los", "Las"})
-_PRODUCT_RUN = re.compile(r"(?<![\w@/])(?:iPhone|iPad|iMac|macOS|eBay)(?: (?:Pro|Mini|Air|Max|Plus|\d{1,2}))*(?!\w)")
-_START = re.compile(r"(?:^|[.!?…。！？:\n“\"(*•–—-]|\d\.)[\s\"“'(]*$")
-_LOWER_WORD = re.compile(r"[a-z]")
+_PRODUCT_RUN = LazyPattern(r"(?<![\w@/])(?:iPhone|iPad|iMac|macOS|eBay)(?: (?:Pro|Mini|Air|Max|Plus|\d{1,2}))*(?!\w)")
+_START = LazyPattern(r"(?:^|[.!?…。！？:\n“\"(*•–—-]|\d\.)[\s\"“'(]*$")
+_LOWER_WORD = LazyPattern(r"[a-z]")
 
 
 def _capitalised(text: str) -> Iterator[Name]:
@@ -229,7 +230,7 @@ def _judge(text: str, start: int, end: int, shouting: bool) -> Name | None:
     return Name(phrase, start, end, kind, confidence)
 
 
-_VERB = re.compile(r"[A-Z][a-z]+(?:ing|ed)")
+_VERB = LazyPattern(r"[A-Z][a-z]+(?:ing|ed)")
 
 
 def _kind(phrase: str, words: list[str], before: str, after: str) -> tuple[NameType, float]:
@@ -272,30 +273,30 @@ _HAN = "\u4e00-\u9fff"
 _AFTER = "今昨明每"
 _STOP = "的是了在和与说也很都就还住有去来要会想吧吗呢啊，。！？、；：从到不"
 _PERSON_NAME = rf"(?:(?:{'|'.join(SURNAMES_2)})|[{SURNAMES}])[^{_STOP}\W\d]{{1,2}}"
-_CJK_CALLED = re.compile(
+_CJK_CALLED = LazyPattern(
     rf"(?:我叫|名叫|叫做|名字叫|名字是|叫)(?P<n>[A-Za-z][A-Za-z]{{1,20}}|{_PERSON_NAME}|小[{_HAN}]"
     rf"|[^{_STOP}\W\d]{{2,3}})"
     rf"(?=[{_STOP}{_AFTER}\s]|$)"
 )
-_CJK_KIN = re.compile(
+_CJK_KIN = LazyPattern(
     r"(?:朋友|同事|同学|老板|经理|邻居|哥哥|姐姐|弟弟|妹妹|老婆|妻子|丈夫|老公|儿子|女儿|男友|女友|男朋友"
     r"|女朋友|室友|老师)"
     rf"(?P<n>{_PERSON_NAME}|小[{SURNAMES}])(?=[{_STOP}{_AFTER}]|$)"
 )
 _CJK_TITLES = "先生|女士|小姐|老师|教授|医生|经理|博士|阿姨|叔叔"
 # A surname alone is called with its title: 张老师, 张阿姨.
-_CJK_TITLE = re.compile(rf"(?P<n>[{SURNAMES}](?:{_CJK_TITLES})|[{SURNAMES}][{_HAN}]{{1,2}}?(?=(?:{_CJK_TITLES})))")
-_CJK_ORG = re.compile(
+_CJK_TITLE = LazyPattern(rf"(?P<n>[{SURNAMES}](?:{_CJK_TITLES})|[{SURNAMES}][{_HAN}]{{1,2}}?(?=(?:{_CJK_TITLES})))")
+_CJK_ORG = LazyPattern(
     rf"(?P<n>[A-Z]?[{_HAN}A-Za-z]{{2,10}}?(?:公司|大学|医院|银行|集团|学院|中学|小学|研究所|博物馆|图书馆))"
 )
-_CJK_PLACE = re.compile(
+_CJK_PLACE = LazyPattern(
     rf"(?:在|去|到|从|来自|住)(?!在)(?P<n>[{_HAN}]{{2,3}}?(?:省|市|区|县|路|街|镇|国))(?!家|际|内|外|民|庆|王|旗"
     rf"|语|产|画|企|有)"
 )
-_CJK_NO_PLACE = re.compile("[人语话菜]|[东南西北中]?(?:路|街|大道)")
-_CJK_KNOWN = re.compile("|".join(sorted(CHINESE_PLACES, key=len, reverse=True)))
-_CJK_TITLE_MARK = re.compile(r"《(?P<n>[^《》\n]{1,40})》")
-_ORG_HEAD = re.compile(
+_CJK_NO_PLACE = LazyPattern("[人语话菜]|[东南西北中]?(?:路|街|大道)")
+_CJK_KNOWN = LazyPattern("|".join(sorted(CHINESE_PLACES, key=len, reverse=True)))
+_CJK_TITLE_MARK = LazyPattern(r"《(?P<n>[^《》\n]{1,40})》")
+_ORG_HEAD = LazyPattern(
     rf"^.*(?:在|去|到|从|进了|加入|考上|离开|毕业于|是|的|了|我们|一家|这家|那家|个|想|给)(?=[{_HAN}A-Za-z]{{2,}})"
 )
 

@@ -10,29 +10,30 @@ import re
 from functools import lru_cache
 from typing import Any
 
+from memos.text.lazy import LazyPattern
 from memos.text.signature_words import EXTENSIONS, FAMILIES, PLAIN
 
 HEAD, TAIL = 12_000, 12_000  # characters of a text that are looked at, from its beginning and its end
 LINE = 400  # characters of a line that are looked at
 
-_ANSI = re.compile(r"\x1b\[[0-9;?]{0,16}[A-Za-z]")
-_STAMP = re.compile(
+_ANSI = LazyPattern(r"\x1b\[[0-9;?]{0,16}[A-Za-z]")
+_STAMP = LazyPattern(
     r"^\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?\]?[ \t]{0,4}"
     r"|^\[?\d\d:\d\d:\d\d(?:[.,]\d{1,9})?\]?[ \t]{1,4}"
 )
 
 # How telling a line is, best first; of several alike the last counts for exceptions (a chain ends with what came out), the first
 # for everything else.
-_COMPILER = re.compile(
+_COMPILER = LazyPattern(
     r"^\S{1,200}?:\d{1,7}(?::\d{1,7})?: (?:fatal )?error\b|^error(?:\[[A-Z]\d{2,5}\])?: |: fatal error: "
 )
-_EXCEPTION = re.compile(
+_EXCEPTION = LazyPattern(
     r"^(?:Caused by: |Uncaught |Unhandled |E {1,8})?(?:[A-Za-z_]\w{0,60}\.){0,8}"
     r"[A-Z]\w{0,60}(?:Error|Exception|Interrupt|Exit|Failure|Fault|NotFound|Denied|Timeout|Refused|Warning)(?::|$)|^panic: "
 )
-_PLACE = re.compile(r"^\S{1,200}?:\d{1,7}(?::\d{1,7})?: |^\S{1,80}: line \d{1,7}: ")
-_GENERIC = re.compile(r"CalledProcessError|SystemExit|non-zero exit|returned non-zero|exit (?:status|code) \d")
-_CAUSE = re.compile(
+_PLACE = LazyPattern(r"^\S{1,200}?:\d{1,7}(?::\d{1,7})?: |^\S{1,80}: line \d{1,7}: ")
+_GENERIC = LazyPattern(r"CalledProcessError|SystemExit|non-zero exit|returned non-zero|exit (?:status|code) \d")
+_CAUSE = LazyPattern(
     r"not found|no such|permission denied|access denied|operation not permitted|not permitted|denied|refused|unreachable"
     r"|timed? ?out|read-only|unable to|cannot|can't|could not|couldn't|does not exist|doesn't exist|already exists"
     r"|already in use|in use"
@@ -43,40 +44,40 @@ _CAUSE = re.compile(
     r"|未运行|没有运行|只读|空间不足|内存不足|不允许|冲突|必须|没有权限|未授权|被占用",
     re.IGNORECASE,
 )
-_ERROR = re.compile(r"\b(?:error|fatal|failed|failure|exception|err!|panic)\b|错误|失败|异常|出错", re.IGNORECASE)
-_EXIT = re.compile(r"\bexit(?:ed)?(?: with)?(?: non-zero)?(?: code| status)?:? \d|退出码|返回码", re.IGNORECASE)
+_ERROR = LazyPattern(r"\b(?:error|fatal|failed|failure|exception|err!|panic)\b|错误|失败|异常|出错", re.IGNORECASE)
+_EXIT = LazyPattern(r"\bexit(?:ed)?(?: with)?(?: non-zero)?(?: code| status)?:? \d|退出码|返回码", re.IGNORECASE)
 
 _LATIN = r"[A-Za-z0-9_]"
-_URL = re.compile(r"\b[a-z][a-z0-9+.-]{1,12}://[^\s'\"<>`，。）)\]]{1,400}", re.IGNORECASE)
-_QUOTED = re.compile(
+_URL = LazyPattern(r"\b[a-z][a-z0-9+.-]{1,12}://[^\s'\"<>`，。）)\]]{1,400}", re.IGNORECASE)
+_QUOTED = LazyPattern(
     r"(?<![A-Za-z0-9])'([^'\n]{1,200})'|\"([^\"\n]{1,200})\"|`([^`'\n]{1,200})[`']|‘([^’\n]{1,200})’|“([^”\n]{1,200})”"
     r"|「([^」\n]{1,200})」|『([^』\n]{1,200})』|《([^》\n]{1,200})》|【([^】\n]{1,200})】"
 )
-_PATH = re.compile(
+_PATH = LazyPattern(
     r"(?<![\w<>/.~\\-])(?:~|\.{1,2})?(?:/[\w.@%+=~-]{1,120}){1,40}/?|(?<![\w<>/.-])[\w.@-]{1,80}(?:/[\w.@%+=~-]{1,120}){1,40}/?"
     r"|(?<!\w)[A-Za-z]:\\[\w.@%+=~\\ -]{1,300}"
 )
-_EMAIL = re.compile(r"[\w.+-]{1,64}@[\w-]{1,64}(?:\.[\w-]{1,64}){1,6}")
-_IP = re.compile(
+_EMAIL = LazyPattern(r"[\w.+-]{1,64}@[\w-]{1,64}(?:\.[\w-]{1,64}){1,6}")
+_IP = LazyPattern(
     r"(?<![\w.])(?:\d{1,3}\.){3}\d{1,3}(?::\d{1,5})?(?![\w.])|(?<![\w:])(?:[0-9a-f]{0,4}:){3,7}[0-9a-f]{1,4}(?![\w:])"
 )
-_HOST = re.compile(
+_HOST = LazyPattern(
     r"(?<![\w.@-])(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.){1,6}(?:com|org|net|io|dev|local|localdomain|internal|lan|corp|home|cn|"
     r"edu|gov|test|example|invalid|cloud|app|ai|de|uk|jp|svc|cluster|intranet)(?::\d{1,5})?(?![\w-])",
     re.IGNORECASE,
 )
-_LOCALHOST = re.compile(r"\blocalhost(?::\d{1,5})?\b")
-_FILE = re.compile(r"(?<![\w<>.-])[\w+-][\w.+-]{0,100}?\.([A-Za-z][A-Za-z0-9]{0,9}|7z|[12345]pm)(?![\w-]|\.\w)")
-_HEX = re.compile(
+_LOCALHOST = LazyPattern(r"\blocalhost(?::\d{1,5})?\b")
+_FILE = LazyPattern(r"(?<![\w<>.-])[\w+-][\w.+-]{0,100}?\.([A-Za-z][A-Za-z0-9]{0,9}|7z|[12345]pm)(?![\w-]|\.\w)")
+_HEX = LazyPattern(
     r"\b0x[0-9a-fA-F]{1,32}\b|\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b|(?<![\w-])(?=[a-f]{0,40}\d)[0-9a-f]{7,64}(?![\w-])",
     re.IGNORECASE,
 )
-_VERSION = re.compile(
+_VERSION = LazyPattern(
     r"(?<![\w.])v?\d{1,6}(?:\.\d{1,6}){1,4}(?:[-+.]?(?:rc|alpha|beta|dev|post|a|b)\.?\d{0,4})?(?![\w])"
 )
-_SPECIFIER = re.compile(r"(?:[<>=!~]=|(?<=\w)[<>=^~])[ ]?(?=\d|<version>)")
+_SPECIFIER = LazyPattern(r"(?:[<>=!~]=|(?<=\w)[<>=^~])[ ]?(?=\d|<version>)")
 # Numbers that say what happened stay: codes, statuses, signals.
-_CODE = re.compile(
+_CODE = LazyPattern(
     r"(\b(?:exit(?:ed)?(?: with)?(?: non-zero)?(?: code| status)?|status(?: code)?|error(?: code)?|code|errno"
     r"|http(?:/[\d.]{1,3})?|signal|sqlstate|退出码|状态码|错误码|返回码|错误代码|代码|信号)"
     r"[ :：=\[(]{0,3})(\d{1,6})\b",
@@ -84,40 +85,40 @@ _CODE = re.compile(
 )
 _HIDE = {ord("0") + d: chr(0xE000 + d) for d in range(10)}  # digits that no mask sees
 _SHOW = {0xE000 + d: str(d) for d in range(10)}
-_NUMBER = re.compile(r"(?<![\w<])[+-]?\d[\d,]{0,20}(?:\.\d{1,10})?(?=%|[kKMGT]i?B?\b|m?s\b|\b)")
-_CODEWORD = re.compile(r"[A-Z][A-Z0-9]{0,8}-?\d{2,6}|[A-Z]{2,}(?:_[A-Z0-9]{1,30}){0,6}|E[A-Z]{3,14}")
-_NAMED = re.compile(
+_NUMBER = LazyPattern(r"(?<![\w<])[+-]?\d[\d,]{0,20}(?:\.\d{1,10})?(?=%|[kKMGT]i?B?\b|m?s\b|\b)")
+_CODEWORD = LazyPattern(r"[A-Z][A-Z0-9]{0,8}-?\d{2,6}|[A-Z]{2,}(?:_[A-Z0-9]{1,30}){0,6}|E[A-Z]{3,14}")
+_NAMED = LazyPattern(
     r"\b(packages?|modules?|commands?|programs?|services?|units?|hosts?|users?|groups?|tables?|columns?|relations?|database|keys?|variables?|"
     r"branch|images?|containers?|volumes?|networks?|ports?|requirements?|librar(?:y|ies)|headers?|functions?|methods?|class|attributes?|"
     r"fields?|targets?|rules?|plugins?|extensions?|devices?|process|jobs?|tasks?|nodes?|pods?|namespaces?|deployments?|projects?|repository|"
     r"remote|path|file|directory|symbol|reference to|option|argument|parameter|for|named|called|of|to|on)([: ]{1,3})"
     r"([A-Za-z0-9][\w.+@:-]{0,100}[\w+]|[A-Za-z0-9])(?=[\s,;:.)]|$)"
 )
-_OBJECT_ONLY = re.compile(r"^(?:for|named|called|of|to|on)$")
-_SEGMENT = re.compile(
+_OBJECT_ONLY = LazyPattern(r"^(?:for|named|called|of|to|on)$")
+_SEGMENT = LazyPattern(
     r"(?<=: )([^\s:：]{1,120})(?=: )|^([^\s:：]{1,120})(?=: (?:command not found|not found|未找到命令|找不到命令))"
 )
-_OBJECT = re.compile(r"(?<=: )[^\s:：<>]{1,120}$")
-_BEGINNER = re.compile(r"^[a-z][\w.-]{1,60}(?= [a-z]{3,20}s\b)")
-_SUBJECT = re.compile(
+_OBJECT = LazyPattern(r"(?<=: )[^\s:：<>]{1,120}$")
+_BEGINNER = LazyPattern(r"^[a-z][\w.-]{1,60}(?= [a-z]{3,20}s\b)")
+_SUBJECT = LazyPattern(
     r"(?<![\w<])([A-Za-z0-9][\w.+-]{1,80})(?= (?:is not|isn't|was not|not found|does not exist|already exists|failed to|has no|"
     r"must|could not|cannot be|needs|requires|depends)\b)"
 )
-_SUBWORDS = re.compile(r"(?<![\w<>./@-])[A-Za-z0-9]{1,60}(?:[-_][A-Za-z0-9]{1,60}){1,8}(?![\w<>@-])")
-_HYPHENED = re.compile(
+_SUBWORDS = LazyPattern(r"(?<![\w<>./@-])[A-Za-z0-9]{1,60}(?:[-_][A-Za-z0-9]{1,60}){1,8}(?![\w<>@-])")
+_HYPHENED = LazyPattern(
     r"^(?:non|re|pre|un|sub|multi|auto|self|well|co|ex|cross|built|read|write|up|end|out|run|time|command|case|set|plug|add|log|sign|"
     r"zero|null|not|so|dry|back|run|lower|upper|long|short|high|low|single|double|two|one|in|on|off|user|super)-[a-z]+(?:-[a-z]+)?$",
     re.IGNORECASE,
 )
-_DIGITED = re.compile(r"(?<![\w<>./-])[A-Za-z]{1,40}\d{1,8}[A-Za-z0-9]{0,40}(?![\w<>-]|\.\w)")
-_CJK = re.compile(r"[一-鿿]")
-_AMONG_CJK = re.compile(rf"(?<![<\w.])(?<!>\.){_LATIN}[\w.+-]{{0,100}}(?![\w>])")
-_EXCEPTION_NAME = re.compile(
+_DIGITED = LazyPattern(r"(?<![\w<>./-])[A-Za-z]{1,40}\d{1,8}[A-Za-z0-9]{0,40}(?![\w<>-]|\.\w)")
+_CJK = LazyPattern(r"[一-鿿]")
+_AMONG_CJK = LazyPattern(rf"(?<![<\w.])(?<!>\.){_LATIN}[\w.+-]{{0,100}}(?![\w>])")
+_EXCEPTION_NAME = LazyPattern(
     r"(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Warning)|HTTP|SSL|TLS|TCP|DNS|SQL|API|JSON"
 )
-_LINK_LIBRARY = re.compile(r"(?<=\s)-l[\w+-]{1,80}")
-_WHITE = re.compile(r"\s+")
-_NUMBERS_IN_PLACE = re.compile(r":\d{1,7}(?::\d{1,7})?(?=[:,)\s]|$)")
+_LINK_LIBRARY = LazyPattern(r"(?<=\s)-l[\w+-]{1,80}")
+_WHITE = LazyPattern(r"\s+")
+_NUMBERS_IN_PLACE = LazyPattern(r":\d{1,7}(?::\d{1,7})?(?=[:,)\s]|$)")
 
 
 def error_signature(text: str) -> str:
@@ -137,7 +138,7 @@ def signature_key(tool: str, text: str, given: str = "") -> bytes:
     return _digest("signature", tool.strip().lower(), mask(line).lower())
 
 
-_GIVEN = re.compile(r"[A-Za-z0-9](?:[\w.-]{0,78}\w)?")
+_GIVEN = LazyPattern(r"[A-Za-z0-9](?:[\w.-]{0,78}\w)?")
 
 
 def _names_in(given: str) -> set[str]:
@@ -268,11 +269,11 @@ def _is_word(word: str) -> bool:
 
 _COMMAND_KEYS = ("command", "cmd", "script", "shell", "code", "query", "sql")
 _VERB_KEYS = ("action", "operation", "op", "method", "verb", "type")
-_BEFORE = re.compile(
+_BEFORE = LazyPattern(
     r"^(?:sudo(?: -\w+)*|env|time|nohup|exec|command|[A-Za-z_]\w{0,60}=\S{0,200}|cd \S{1,200} ?(?:&&|;))\s+"
 )
-_SUBCOMMAND = re.compile(r"[a-z][a-z-]{1,30}")
-_ARGUMENT = re.compile(r"'[^']{0,2000}'|\"[^\"]{0,2000}\"|[^\s'\"]+|['\"]")
+_SUBCOMMAND = LazyPattern(r"[a-z][a-z-]{1,30}")
+_ARGUMENT = LazyPattern(r"'[^']{0,2000}'|\"[^\"]{0,2000}\"|[^\s'\"]+|['\"]")
 
 
 def action_head(tool: str, input: str, *, keys: bool = True) -> str:

@@ -32,13 +32,15 @@ async def store(tmp_path: Path) -> AsyncIterator[SqliteCube]:
 
 
 async def test_a_patient_change_lets_all_others_go_first_and_goes_alone(store: SqliteCube) -> None:
-    free, done = threading.Event(), []
+    begun, free, done = threading.Event(), threading.Event(), []
 
     def hold(tx: Any) -> None:
+        begun.set()
         free.wait(10)
         done.append(("hold", tx.now_us))
 
     futures = [store.write_soon(hold)]
+    begun.wait(10)
     futures += [
         store._writer.submit(lambda tx, n=n: done.append((f"patient{n}", tx.now_us)), Change(), patient=True)
         for n in (0, 1)
@@ -56,8 +58,9 @@ async def test_a_patient_change_goes_in_the_end_however_much_else_is_asked_for(
     store: SqliteCube, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("memos.storage.sqlite.writer.PATIENCE", 0.0)
-    free, done = threading.Event(), []
-    futures = [store.write_soon(lambda tx: free.wait(10))]
+    begun, free, done = threading.Event(), threading.Event(), []
+    futures = [store.write_soon(lambda tx: (begun.set(), free.wait(10)))]
+    begun.wait(10)
     futures.append(store._writer.submit(lambda tx: done.append("patient"), Change(), patient=True))
     futures.append(store.write_soon(lambda tx: done.append("quick")))
     free.set()

@@ -18,7 +18,9 @@ _NOT = re.compile(r"\b(?:avoid|never|do not|don't|not:|instead of|pitfalls?)\b|�
 _AGAIN = re.compile(r"(?<=[.;:]) +(?:check|fill in|rather|do|not seen to hold|needs|wanted)\b", re.IGNORECASE)
 _ASIDE = re.compile(r"(?<=\.) +(?:check|fill in|not seen to hold|needs):", re.IGNORECASE)
 _FIRST = re.compile(r"\b(?:first|before|always)\b|先", re.IGNORECASE)
-_WANTED = re.compile(r"^- wanted:|^(?:- )?after \d+ failures", re.IGNORECASE)
+_WANTED = re.compile(r"^- (?:wanted|the user said):|^(?:- )?after \d+ failures", re.IGNORECASE)
+_CALL = re.compile(rf"(?<!`)`({TOOL})`: (`+ ?)")
+_OTHERWISE = re.compile(r" if it fails with “", re.IGNORECASE)
 _HOLE = re.compile(r"\{(\w+)\}")
 _ERROR = re.compile(r"\bfails with:? (.+?)(?:: do `|\.(?= [A-Z(\[]|$))", re.IGNORECASE)
 _LINE = re.compile(r"^\s*(?:-|\d+\.) ")
@@ -99,7 +101,9 @@ def read_advice(text: str, about: str = "") -> list[Advice]:
 
 def _read(line: str, about: str) -> Advice:
     wanted = bool(_WANTED.search(line))
-    patterns = [m[1] for m in _ERROR.finditer(line)]
+    line = _CALL.sub(r"\2\1 ", line)  # `shell`: `ls` is one call
+    line = _OTHERWISE.split(line)[0]  # what to do against another error than the one at hand
+    patterns = [m[1].strip("“”") for m in _ERROR.finditer(line)]
     do: list[str] = []
     avoid: list[str] = []
     for found in _CODE.finditer(line):

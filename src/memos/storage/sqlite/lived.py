@@ -38,7 +38,7 @@ _EPISODE = (
     "(SELECT m.text FROM steps s JOIN memories m ON m.id=s.id AND m.known_to IS NULL WHERE s.episode=e.e AND s.role='user' "
     "AND m.status<>'retracted' ORDER BY s.s LIMIT 1), "
     "(SELECT count(*) FROM steps s WHERE s.episode=e.e AND s.role='user'), "
-    "(SELECT count(*) FROM steps s WHERE s.episode=e.e AND s.role<>'user'), "
+    "(SELECT count(*) FROM steps s WHERE s.episode=e.e AND s.role IN ('tool','subagent')), "
     "(SELECT count(*) FROM steps s WHERE s.episode=e.e AND s.ok=0), "
     "(SELECT m.body->'injected' FROM steps s JOIN memories m ON m.id=s.id AND m.known_to IS NULL WHERE s.episode=e.e "
     "AND s.role='user' AND m.status<>'retracted' ORDER BY s.s LIMIT 1)"

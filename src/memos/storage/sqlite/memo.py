@@ -1,6 +1,6 @@
 """What the changes of one connection read again and again while they learn, kept as it was parsed: memories by id, steps and
-calls by number. Whatever writes a version of a memory or a value of a step drops it here (`changed`, `revalued`); what another process
-wrote, a rollback or a deletion drops everything (`forget`).
+calls by number. Whatever writes a version of a memory or a value of a step drops it here (`changed`, `revalued`); what another
+process wrote, a rollback or a deletion drops everything (`forget`).
 """
 
 from __future__ import annotations

@@ -117,7 +117,7 @@ CREATE TABLE steps(
   at INTEGER NOT NULL, tool TEXT, ok INTEGER, signature BLOB, context BLOB, alpha REAL, value REAL
 ) STRICT;
 CREATE INDEX steps_episode ON steps(episode, s);
-CREATE INDEX steps_context ON steps(tool, context, s, ok, episode) WHERE tool IS NOT NULL;
+CREATE INDEX steps_context ON steps(tool, context, s, ok, episode, at) WHERE tool IS NOT NULL;
 CREATE INDEX steps_signature ON steps(signature) WHERE signature IS NOT NULL;
 
 CREATE TABLE signals(
