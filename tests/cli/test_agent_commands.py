@@ -60,7 +60,7 @@ def test_a_task_from_its_first_message_to_its_outcome(memos: Memos, answer: Answ
     assert said.startswith("episode ") and "+1.00" in said
     assert "closed 1 episode of session ci" in memos("turn", "end-session", "ci").stdout
     (episode,) = answer("episodes", "list")["items"]
-    assert (episode["turns"], episode["steps"], episode["failed_steps"]) == (1, 4, 1)
+    assert (episode["turns"], episode["steps"], episode["failed_steps"]) == (1, 3, 1)
     shown = answer("episodes", "show", episode["id"])
     assert [s["use"]["output"] for s in shown["steps"] if s["use"]] == ["", "OK: 42 packages", "done"]
 

@@ -412,3 +412,53 @@ async def test_more_of_the_same_makes_no_new_version(store: SqliteCube) -> None:
 
     await store.write(write)
     assert await the_skill(store) == before
+
+
+def gone(tx: Any, path: str) -> None:
+    """The policy was replaced by another."""
+    memory = tx.get(path)
+    tx.put(replace(memory, status=Status.ARCHIVED, body={**memory.body, "state": "retired"}), "state")
+
+
+async def test_the_skill_of_what_took_a_policys_place_is_a_new_version_of_the_same(store: SqliteCube) -> None:
+    path = await learned(store)
+    memory, _ = await the_skill(store)
+    await store.write(lambda tx: (gone(tx, path), skills.settle(tx, {path})))
+    assert (await the_skill(store))[1].state is State.RETIRED
+    shorter = replace(INSTALL, procedure=INSTALL.procedure[-1:])
+
+    def again(tx: Any) -> None:
+        path = policy(tx, shorter)
+        for minute, package in enumerate(("scipy", "pandas", "flask")):
+            installs(tx, path, package, 10 + minute)
+        skills.settle(tx, {path})
+
+    await store.write(again)
+    later, body = await the_skill(store)
+    assert (later.id, body.name, body.state) == (memory.id, "install-package", State.PROBATION)
+    assert later.status is Status.ACTIVE and body.procedure == shorter.procedure
+
+
+async def test_a_value_of_one_case_leaves_the_name_once_it_turns_out_to_be_one(store: SqliteCube) -> None:
+    acme = replace(INSTALL, goal="install acme package")
+
+    def made(tx: Any) -> str:
+        path = policy(tx, acme)
+        for minute, package in enumerate(("lxml", "numpy", "pillow")):
+            installs(tx, path, package, minute)
+        skills.settle(tx, {path})
+        return path
+
+    path = await store.write(made)
+    assert (await the_skill(store))[1].name == "install-acme-package"
+    customer = Parameter("customer", "goal", ("acme", "globex"))
+
+    def wider(tx: Any, goal: str) -> None:
+        change(tx, path, goal=goal, parameters=(*INSTALL.parameters, customer))
+        skills.settle(tx, {path})
+
+    await store.write(lambda tx: wider(tx, "set up acme package"))  # other words alone do not rename it
+    assert (await the_skill(store))[1].name == "install-acme-package"
+    await store.write(lambda tx: wider(tx, "install {customer} package"))
+    memory, body = await the_skill(store)
+    assert (body.name, memory.title) == ("install-package", "install-package")

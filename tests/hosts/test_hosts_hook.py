@@ -164,6 +164,16 @@ def test_what_no_server_took_is_told_when_one_runs_again(kind: str, tmp_path: Pa
     assert words(host).total() == 3 and words(host)["Renamed."] == 1
 
 
+def test_steps_come_after_the_message_they_belong_to(tmp_path: Path, serving: Serve) -> None:
+    host = Host("claude-code", tmp_path / "home", tmp_path, args=("--no-embedded",))
+    host.prompt("Rename the shop")
+    serving(host.home)
+    host.bash("mv shop store", "fine")
+    host.say("Renamed.")
+    host.stop()
+    assert stored(host) == ["Rename the shop", "Bash: mv shop store\nok\nfine", "Renamed."]
+
+
 def test_another_session_tells_what_a_session_that_is_over_could_not(tmp_path: Path, serving: Serve) -> None:
     home = tmp_path / "home"
     server = serving(home)
@@ -221,6 +231,19 @@ def test_a_sub_agent_is_an_episode_of_its_own(new: Callable[..., Host]) -> None:
     assert not any(text.startswith("Agent:") for text in texts)
     with system(host) as m:
         assert {e.agent for e in m.episodes(user=user_of(host)).items} == {"claude-code", "Explore"}
+
+
+def test_a_sub_agent_that_no_hook_saw_is_taken_over(new: Callable[..., Host]) -> None:
+    host = new()
+    host.prompt("Why is the build slow?")
+    host.away = True
+    host.helper("Find the slowest test", "test_crash takes 40 s", ["pytest --durations=5"])
+    host.away = False
+    host.say("test_crash is slow.")
+    host.stop()
+    texts = words(host)
+    assert texts["Bash: pytest --durations=5\nok\nfine"] == 1
+    assert sum(text.startswith("subagent:Explore: Find the slowest test") for text in texts) == 1
 
 
 def test_a_checkpoint_before_compaction_loses_and_doubles_nothing(new: Callable[..., Host]) -> None:
@@ -443,3 +466,36 @@ def test_the_hook_loads_nothing_heavy() -> None:
     }
     assert not heavy & modules and os.name
     assert len([m for m in modules if m.startswith("memos")]) <= 8
+
+
+def test_the_command_line_answers_an_event_too(live: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "memos.cli", "--home", str(live), "hook", "codex", "Stop"],
+        input='{"session_id": "cli", "last_assistant_message": "Told by hand."}',
+        capture_output=True,
+        text=True,
+        env=environment(live),
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    with Client(json.loads((live / "server.json").read_text())["url"]) as m:
+        assert "Told by hand." in [one.text for one in m.list(limit=500).items]
+
+
+def test_the_doctor_runs_a_hook_and_stores_nothing(live: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from memos.hosts.doctor import examine, overview
+    from memos.hosts.install import install
+    from memos.hosts.places import Reach, place_of
+
+    place = place_of("claude-code", env={"CLAUDE_CONFIG_DIR": str(tmp_path / "claude")})
+    assert "memos hosts install claude-code" in examine(place, live).problems[0]
+    install(place, Reach(home=live), live)
+    for name, value in environment(live).items():
+        monkeypatch.setenv(name, value)
+    files = sorted((live / "hosts" / "sessions").glob("*"))
+    found = examine(place, live)
+    assert found.well and found.seconds is not None, found
+    assert sorted((live / "hosts" / "sessions").glob("*")) == files
+    assert overview(live, tmp_path).server is not None
+    install(place, Reach(home=live, url="http://127.0.0.1:9"), live)
+    assert "cannot be reached" in examine(place, live).problems[0]

@@ -292,3 +292,12 @@ def test_the_command_line_installs_shows_and_takes_out(tmp_path: Path, monkeypat
         assert "taken out" in run("hosts", "uninstall", host).output
     assert "not installed" in run("hosts", "list").output and not (tmp_path / "claude").exists()
     assert run("hosts", "install", "emacs").exit_code == 2
+
+
+def test_hooks_find_the_home_that_a_variable_named_at_the_installation(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "claude"))
+    monkeypatch.setenv("MEMOS_HOME", str(tmp_path / "there"))
+    assert CliRunner().invoke(app, ["hosts", "install", "claude-code"]).exit_code == 0
+    assert f"--home {tmp_path / 'there'}" in (tmp_path / "claude" / "settings.json").read_text()

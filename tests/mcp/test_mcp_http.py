@@ -178,6 +178,14 @@ async def test_calls_of_two_keys_at_once_stay_apart(served: Served) -> None:
     assert all("keeps bees" in told and "4711" not in told for told in answers[1::2])
 
 
+async def test_headers_name_user_cube_and_session(served: Served) -> None:
+    async with served.calls("host", x_memory_user="Åsa".encode().decode("latin-1"), x_memory_session="monday") as calls:
+        assert (await calls("memos_add", content="a canoe"))["cube"] == "Åsa"
+        assert (await calls("memos_list"))["items"][0]["session"] == "monday"
+    async with served.calls("host", x_memory_user="beta", x_memory_cube="alpha") as calls:
+        assert (await calls.refused("memos_list")).code in ("not_found", "access_denied")
+
+
 async def test_the_address_chooses_the_tools(served: Served) -> None:
     async with served.calls("beta", "/mcp?mode=reference") as calls:
         assert len((await calls.client.list_tools()).tools) == 9

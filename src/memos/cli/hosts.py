@@ -59,15 +59,16 @@ def install(
 
     state = state_of(ctx)
     place = _place(host, project, user_level)
+    home = state.settings().home.absolute()
     reach = Reach(
-        home=state.home.expanduser().absolute() if state.home is not None else None,
+        home=home if home != Path.home() / ".memos" else None,
         url=url,
         key_file=key_file.expanduser().absolute() if key_file is not None else None,
         user=None if state.user == "default" else state.user,
         cube=state.cube,
         max_tokens=max_tokens,
     )
-    done = install_(place, reach, state.settings().home, mcp=mcp, dry_run=dry_run)
+    done = install_(place, reach, home, mcp=mcp, dry_run=dry_run)
     state.answer(done, print_all(_told(done, "put into", "is in already")))
     for note in done.notes if done.files else ():
         state.tell(f"memos: note: {note}")

@@ -30,15 +30,20 @@ _COMMANDS = {  # what people say, and the commands that do it
     "uninstall": "uninstall remove purge",
     "download": "curl wget download",
 }
-_MEANS = {stem_english(said): frozenset(map(stem_english, did.split())) for of, did in _COMMANDS.items() for said in of.split()}  # fmt: skip
+_MEANS = {
+    stem_english(said): frozenset(map(stem_english, did.split()))
+    for of, did in _COMMANDS.items()
+    for said in of.split()
+}
 _CHINESE = {
     "删除": "delete", "删掉": "delete", "清除": "delete", "移除": "delete", "日志": "log", "文件": "file", "重启": "restart",
     "停止": "stop", "安装": "install", "卸载": "uninstall", "下载": "download", "强制": "force", "推送": "push", "部署": "deploy",
     "数据库": "database", "备份": "backup", "使用": "use", "任何": "any", "目录": "directory", "的": " ", "用": "use",
 }  # fmt: skip
-_EMPTY = frozenset(
-    map(stem_english, "use run call ever again always please file files thing things anything data any directory".split())
-)
+_SAYS_NOTHING = """
+use run call ever again always please file files thing things anything data any directory
+"""
+_EMPTY = frozenset(map(stem_english, _SAYS_NOTHING.split()))
 _WORD = re.compile(r"[a-z]+|\d+")
 _HAN = re.compile(r"[\u4e00-\u9fff]")
 _PARTS = re.compile(r"[;&|\n]+")

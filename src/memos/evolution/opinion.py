@@ -10,9 +10,11 @@ from memos.evolution.directives import directives_of
 _MARK = re.compile(r"(?<![\d.])(\d{1,3}(?:\.\d{1,2})?)\s*(?:/|out of|分?（?满分)\s*(\d{1,3})(?![\d.%/])", re.IGNORECASE)
 _STARS = re.compile(r"(?<![\d.])([0-5](?:\.\d)?)\s*(?:stars?\b|星|颗星)|([★⭐]{1,5})[☆]{0,4}", re.IGNORECASE)
 _UP, _DOWN = re.compile(r"👍|💯|🎉|✅|😀|😊|😍|🙏|❤"), re.compile(r"👎|❌|😡|😠|🤦|💩|☹|😞")
-_LEVELS: tuple[tuple[float, re.Pattern[str]], ...] = ((-0.7, w.UNABLE), (0.7, w.GONE), (-0.8, w.HARMED)) + tuple(
-    (score, re.compile(pattern, re.IGNORECASE))
-    for score, pattern in (
+_LEVELS: tuple[tuple[float, re.Pattern[str]], ...] = (
+    (-0.7, w.UNABLE),
+    (0.7, w.GONE),
+    (-0.8, w.HARMED),
+    *((score, re.compile(pattern, re.IGNORECASE)) for score, pattern in (
         (
             -0.9,
             r"\b(?:terrible|horrible|awful|useless|disaster|disastrous|worst|garbage|catastroph\w+|rubbish"
@@ -52,7 +54,7 @@ _LEVELS: tuple[tuple[float, re.Pattern[str]], ...] = ((-0.7, w.UNABLE), (0.7, w.
         ),
         (0.3, r"\b(?:ok|okay|fine|acceptable|decent|alright|so[- ]so|passable|not bad|good enough|fair)\b|还行|还可以"
             r"|可以|凑合能用|马虎可以|差强人意|过得去|还好"),
-    )
+    ))
 )  # fmt: skip
 _NOT = re.compile(
     r"(?:\bnot|n't|\bnever|\bno|\bhardly|\bwithout|\bfar from|\bneither)\s+(?:(?:a|an|the|any|so|very|really|that|all"

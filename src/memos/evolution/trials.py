@@ -18,7 +18,7 @@ from memos.text.calls import calls_in
 from memos.text.template import match
 
 PASS, FAIL, UNKNOWN = "pass", "fail", "unknown"
-DONE, FEWEST = 0.8, 3  # of a procedure of three actions or more, the share that must have been taken, the decisive ones among it
+DONE, FEWEST = 0.8, 3  # the share of a procedure that must have been taken, and from how many actions on
 BEGUN = 0.6  # the share after which a call of it that failed shows that it does not work
 _MOST_CHARS = 20_000  # of an input that are compared
 
@@ -77,8 +77,8 @@ def outcome_of(reward: float | None, followed: bool | None) -> str:
 
 
 def was_followed(actions: Sequence[Action], steps: Sequence[Step]) -> bool | None:
-    """Whether a procedure was carried out: each action, or, of three or more, nearly all with the last two, which decide; or most,
-    up to one that failed. What was done in part says nothing. None where it names no action.
+    """Whether a procedure was carried out: each action, or, of three or more, nearly all with the last two, which decide; or
+    most, up to one that failed. What was done in part says nothing. None where it names no action.
     """
     if not actions:
         return None

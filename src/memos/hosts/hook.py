@@ -174,14 +174,15 @@ class Run:
         if not tool or tool.startswith(OWN_TOOLS) or tool in SUBAGENTS:
             return ""
         call = self._call(tool, id, failed)
-        if not id or (self.memory.embedded and call.ok is not False):
-            return ""  # the end of the turn takes it over, for less
+        session = self._session()
+        if not id or session.is_behind or (self.memory.embedded and call.ok is not False):
+            return ""  # the end of the turn takes it over: behind what it belongs to, and for less
         fields = {**self.who, **call.fields(), "max_tokens": min(HINT_TOKENS, self.tokens)}
         duration = self.event.get("duration_ms")
         if isinstance(duration, (int, float)) and duration >= 0:
             fields["duration"] = duration / 1_000
         reported = self.memory.tell("report_step", fields)
-        with self._session().held(self.until) as session:
+        with session.held(self.until):
             session.calls.append(id)
         return self._block(reported.get("context"), HINT_TOKENS)
 

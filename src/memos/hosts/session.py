@@ -92,6 +92,11 @@ class Session:
         finally:
             os.close(self._lock)
 
+    @property
+    def is_behind(self) -> bool:
+        """Whether something could not be reported, as the mark on disk says; without waiting for the lock."""
+        return os.path.exists(self._file + ".behind")
+
     def load(self) -> None:
         """Read the file; one that is missing or broken is as none."""
         try:

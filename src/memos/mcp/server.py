@@ -11,13 +11,13 @@ from mcp.shared.exceptions import MCPError
 
 from memos import __version__
 from memos.errors import InvalidInput, MemosError
-from memos.mcp import agents, memories, memos_server, prompts, reference, resources, store
+from memos.mcp import agents, changes, lived, memories, memos_server, prompts, reference, resources, store
 from memos.mcp.door import Door
 from memos.mcp.tool import Tool, failed
 
 T = TypeVar("T")
 TOOLSETS: dict[str, Sequence[Tool[Any]]] = {
-    "memos": (*memories.TOOLS, *agents.TOOLS, *store.TOOLS),
+    "memos": (*memories.TOOLS, *changes.TOOLS, *agents.TOOLS, *lived.TOOLS, *store.TOOLS),
     "memos-server": memos_server.TOOLS,
     "reference": reference.TOOLS,
 }

@@ -103,9 +103,10 @@ class _Body:
 @dataclass(frozen=True)
 class PolicyBody(_Body):
     """L2. `trigger`: when it applies, in words; `error` (for a fix or an avoid) and `goal` are the patterns behind it, with
-    parameters as `{name}`. `procedure`: what to do (of an avoid: what not to do). `verification`: how to see that it worked; `boundary`: where it was not seen
-    to hold; `prefer`/`avoid`: one line each. `scope` and `strength` (0 to 1) are a directive's: `agent:NAME`, `tool:NAME`,
-    `environment:NAME` or `all`. `author`: `rules`, `user` or a model's name. `edited`: by a person; never overwritten.
+    parameters as `{name}`. `procedure`: what to do (of an avoid: what not to do). `verification`: how to see that it worked;
+    `boundary`: where it was not seen to hold; `prefer`/`avoid`: one line each. `scope` and `strength` (0 to 1) are a
+    directive's: `agent:NAME`, `tool:NAME`, `environment:NAME` or `all`. `author`: `rules`, `user` or a model's name. `edited`:
+    by a person; never overwritten.
     """
 
     form: Form = Form.PATH
@@ -146,6 +147,11 @@ class WorldBody(_Body):
     fails: int = 0
     author: str = "rules"
     edited: bool = False
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it only says that something is there, as rules saw it used: true, and seldom worth telling unasked."""
+        return self.section == "environment" and not self.policies and self.author == "rules" and not self.edited
 
 
 @dataclass(frozen=True)

@@ -57,7 +57,8 @@ def fitting(lore: Lore, policies: Iterable[Matched], asked: Words, now: Situatio
         likeness = most_alike(asked, entry.words)
         if likeness >= LEAST_ALIKE:
             hows.append(Applies(ALIKE * likeness, "alike"))
-        own = skill_applies(entry.body, now or Situation(), asked=asked, said=entry.words[: len(entry.body.goals)])
+        by_words = asked if likeness >= LEAST_ALIKE else None
+        own = skill_applies(entry.body, now or Situation(), asked=by_words, said=entry.words[: len(entry.body.goals)])
         if own is not None:
             hows = [own]
         if hows:

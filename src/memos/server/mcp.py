@@ -125,12 +125,12 @@ class Mounted:
         _outer.set(scope)
         if self._client is None:
             self._client = _Inside(self._inner)
-        user = header(scope, b"x-memory-user") or caller.user
+        user = _named(scope, b"x-memory-user") or caller.user
         return Door.to(
             self._client,
             user=user,
-            cube=header(scope, b"x-memory-cube") or None,
-            session=header(scope, b"x-memory-session") or None,
+            cube=_named(scope, b"x-memory-cube"),
+            session=_named(scope, b"x-memory-session"),
             any_user=caller.any_user,
         )
 
@@ -181,6 +181,14 @@ async def _held(manager: StreamableHTTPSessionManager, begun: asyncio.Future[Non
                 await asyncio.Event().wait()
     finally:
         begun.cancel()  # who waits for it to begin must not wait for ever
+
+
+def _named(scope: Scope, name: bytes) -> str | None:
+    """A name in a header, None when there is none. Hosts send other letters than English ones as UTF-8."""
+    value = (header(scope, name) or "").strip()
+    with contextlib.suppress(UnicodeError):
+        value = value.encode("latin-1").decode()
+    return value or None
 
 
 def _chosen(scope: Scope) -> tuple[str, tuple[str, ...]]:

@@ -109,8 +109,24 @@ def skill_applies(
     """Whether a skill applies by what it was learned for, as the policies behind it would; None when it does not. `said`: the
     words of its goals.
     """
+    if not (body.goals or body.errors) or not _may_apply(body, now, asked, said):
+        return None
     found = [applies(p, now, asked=asked, said=said) for p in _behind(body) if not (now.error and _in_vain(p, now))]
     return max((f for f in found if f is not None), key=lambda f: f.strength, default=None)
+
+
+def _may_apply(body: SkillBody, now: Situation, asked: Words | None, said: Sequence[Words]) -> bool:
+    """Whether a skill is worth a closer look: of a thousand, hardly any is."""
+    goal, error = _low(now.goal), _low(now.error)
+    if any(may_match(p, goal) for p in body.goals) or (error and any(may_match(p, error) for p in body.errors)):
+        return True
+    if (
+        now.tool
+        and now.input
+        and any(a.tool in ("", now.tool) and may_match(a.input, _low(now.input)) for a in body.procedure[:1])
+    ):
+        return True
+    return asked is not None and most_alike(asked, said) >= LEAST_ALIKE
 
 
 def _in_vain(body: PolicyBody, now: Situation) -> bool:
@@ -279,6 +295,11 @@ _PASSING = re.compile(
 )
 
 # A turn asks about a thousand policies: what depends on only one side is kept.
+
+
+@lru_cache(64)
+def _low(text: str) -> str:
+    return text[:MOST].lower()
 
 
 @lru_cache(64)
