@@ -39,12 +39,12 @@ class Served:
 
     @contextlib.asynccontextmanager
     async def calls(
-        self, key: str | None, path: str = "/mcp", wire: str = "auto", **headers: str
+        self, key: str | None, path: str = "/mcp", wire: str = "auto", **headers: bytes
     ) -> AsyncIterator[Calls]:
         """A connection with a key (by its name), and further headers."""
-        sent = {name.replace("_", "-"): value for name, value in headers.items()}
+        sent = {name.replace("_", "-").encode(): value for name, value in headers.items()}
         if key is not None:
-            sent["Authorization"] = f"Bearer {self.keys[key]}"
+            sent[b"Authorization"] = f"Bearer {self.keys[key]}".encode()
         async with (
             httpx2.AsyncClient(headers=sent, timeout=60) as http,
             Client(streamable_http_client(self.live.url + path, http_client=http), mode=wire) as client,
@@ -116,9 +116,9 @@ async def test_scopes_are_those_of_rest(served: Served) -> None:
             ("memos_delete", {"ids": [served.memory]}),
         ):
             assert (await calls.refused(tool, **arguments)).code in ("access_denied", "not_found"), tool
-    async with served.calls("host", x_memory_user="alpha") as calls:
+    async with served.calls("host", x_memory_user=b"alpha") as calls:
         assert (await calls("memos_get", id=served.memory))["text"] == SECRET
-    async with served.calls("beta", x_memory_user="alpha") as calls:
+    async with served.calls("beta", x_memory_user=b"alpha") as calls:
         for tool, arguments in (
             ("memos_search", {"query": "code"}),
             ("memos_add", {"content": "mine"}),
@@ -179,10 +179,10 @@ async def test_calls_of_two_keys_at_once_stay_apart(served: Served) -> None:
 
 
 async def test_headers_name_user_cube_and_session(served: Served) -> None:
-    async with served.calls("host", x_memory_user="Åsa".encode().decode("latin-1"), x_memory_session="monday") as calls:
+    async with served.calls("host", x_memory_user="Åsa".encode(), x_memory_session=b"monday") as calls:
         assert (await calls("memos_add", content="a canoe"))["cube"] == "Åsa"
         assert (await calls("memos_list"))["items"][0]["session"] == "monday"
-    async with served.calls("host", x_memory_user="beta", x_memory_cube="alpha") as calls:
+    async with served.calls("host", x_memory_user=b"beta", x_memory_cube=b"alpha") as calls:
         assert (await calls.refused("memos_list")).code in ("not_found", "access_denied")
 
 

@@ -29,7 +29,7 @@ from memos.storage.sqlite.registry import SqliteRegistry
 from memos.storage.sqlite.schema import CONTROL_APPLICATION_ID, CONTROL_MIGRATIONS
 
 RW = ("read", "write")
-HOSTILE = ["../../x", "..\\x", "/abs", "a/b", ".", "..", "CON", "__proto__", "%2e%2e", "~", "$HOME", "*", "%", "' OR 1=1 --",
+HOSTILE = ["../../x", "..\\x", "/abs", "a/b", ".", "..", "CON", "__proto__", "%2e%2e", "~", "$HOME", "**", "%", "' OR 1=1 --",
            "é", "e\u0301", "Ann", "ann", " ann", "ann ", "-x", "🇳🇴", "\u202eevil", "mk_12345678"]  # fmt: skip
 
 

@@ -125,8 +125,10 @@ def _draw(tx: SqliteTx, found: Family) -> str | None:
 
 def _former(tx: SqliteTx, made: SkillBody, found: Family) -> Memory | None:
     """The skill for the same that went with its policy, in whose place another has come: it lives on."""
-    for memory in lived.skills_named(tx.db, made.name):
+    for memory in lived.learned_memories(tx.db, Kind.SKILL.value, limit=_MOST_NAMES):
         was = SkillBody.of(memory)
+        if was.name != made.name:
+            continue
         failed = was.state is State.RETIRED and was.why != _LOST
         lost = was.policies and not failed and not any(p.stands for p in learned(tx.db, was.policies[:1]))
         if lost and memory.owner == found.lead.memory.owner and not is_by_hand(was) and not was.edited:
