@@ -1,6 +1,6 @@
 """Fails unless every test file under a folder ran at least one test: a suite that is skipped whole is no suite.
 
-    python .ci/ran.py report.xml tests [folders that may be silent]
+python .ci/ran.py report.xml tests [folders that may be silent]
 """
 
 import sys

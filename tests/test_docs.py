@@ -20,7 +20,9 @@ ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 NAMES = [str(p.relative_to(ROOT)) for p in PAGES]
 NEEDS_VECTORS = "<!-- test: embedder=default -->"
-_NEEDS = re.compile(r"<!-- test: needs=(?P<module>[\w.]+) -->")  # a package of an extra, without which a page is left out
+_NEEDS = re.compile(
+    r"<!-- test: needs=(?P<module>[\w.]+) -->"
+)  # a package of an extra, without which a page is left out
 _FENCE = re.compile(
     r"^(?P<indent> *)```(?P<info>[^\n`]*)\n(?P<body>.*?)^(?P=indent)```[ \t]*$", re.MULTILINE | re.DOTALL
 )

@@ -60,7 +60,9 @@ def backup(name: str, error: str) -> Script:
 
 async def test_an_error_in_other_words_is_the_second_episode_of_a_fix(store: SqliteCube) -> None:
     await live(store, [backup("orders", "backup: cannot lock /var/lock/orders.lock: held by pid 812")])
-    await live(store, [backup("leads", "backup: could not get lock /var/lock/leads.lock. It is held by process 77")], start=1)
+    await live(
+        store, [backup("leads", "backup: could not get lock /var/lock/leads.lock. It is held by process 77")], start=1
+    )
     ((_, fix),) = await all_policies(store, Form.FIX)
     assert [a.input.split()[0] for a in fix.procedure] == ["unlock", "backup"]
 

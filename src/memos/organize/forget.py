@@ -171,8 +171,12 @@ def undo(tx: WriteTx, id: str) -> list[Memory]:
             tx.mark(now.id, READ)
         if now.layer is Layer.TRACE and (now.text != was.text or gone):
             _unread(tx, now, slots, before=tx.now)
-            if not gone and now.is_read and not any(
-                not _retells(tx, e) and not _shows(tx, e) for e in tx.edges(now.id, "in", (EdgeType.DERIVED_FROM,))
+            if (
+                not gone
+                and now.is_read
+                and not any(
+                    not _retells(tx, e) and not _shows(tx, e) for e in tx.edges(now.id, "in", (EdgeType.DERIVED_FROM,))
+                )
             ):
                 tx.mark(now.id, DIGEST)  # what its text was read for was deleted since
     for now in restored:

@@ -16,9 +16,7 @@ _IDS = "(SELECT unhex(value) FROM json_each(?))"
 
 def comments(db: apsw.Connection, ids: Iterable[str]) -> frozenset[str]:
     """Those of these records that say how a task went, and were given for that (thanks and corrections in passing are not)."""
-    found = db.execute(
-        f"SELECT id FROM signals WHERE source IN ('user','verifier') AND id IN {_IDS}", (_hex(ids),)
-    )
+    found = db.execute(f"SELECT id FROM signals WHERE source IN ('user','verifier') AND id IN {_IDS}", (_hex(ids),))
     return frozenset(id_from_bytes(id) for (id,) in found)
 
 
