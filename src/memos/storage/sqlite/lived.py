@@ -1078,8 +1078,8 @@ def failed_in(db: apsw.Connection, memory: str) -> builtins.list[str]:
 
 
 def usual_success(db: apsw.Connection, memory: str, limit: int = 50) -> float:
-    """The share of success among the newest episodes up to the last trial of something in which it was not tried and whose outcome
-    is clear; .5 where there are fewer than five.
+    """The share of success among the newest episodes up to the last trial of something, of those in which it was not tried and
+    whose outcome is clear; .5 where there are fewer than five.
     """
     ident = id_to_bytes(memory)
     last = db.execute(
