@@ -15,6 +15,7 @@ from evolution_script import Did, Script, play
 from memos.evolution.gain import gain_of
 from memos.evolution.learn import CaseBuilder, learn_episode
 from memos.evolution.reliability import reliability_of
+from memos.memory.episode import Episode
 from memos.memory.ids import new_id
 from memos.storage.sqlite import lived
 from memos.storage.sqlite.cube import SqliteCube
@@ -31,7 +32,7 @@ QUESTIONS: dict[str, Callable[[apsw.Connection], Any]] = {
     "next due": lived.next_due,
     "next work": lambda db: lived.next_work(db, 1, True),
     "waiting": lived.waiting,
-    "case": lambda db: CaseBuilder(db).of(lived.Episode(new_id(), "s", "a", "u", "", "", NOW, NOW)),
+    "case": lambda db: CaseBuilder(db).of(Episode(new_id(), "s", "a", "u", "", "", NOW, NOW)),
     "counted": lambda db: lived.counted(db, new_id()),
     "outcomes": lambda db: lived.outcomes(db, new_id()),
     "reliability": lambda db: reliability_of(db, new_id(), 2),

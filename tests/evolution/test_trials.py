@@ -11,6 +11,7 @@ from evolution_script import Did, Script, moment, play
 
 from memos.evolution.learn import CaseBuilder
 from memos.evolution.trials import outcome_of, resolve, taken
+from memos.memory.episode import Signal
 from memos.memory.ids import new_id
 from memos.memory.learned import Action, Form, PolicyBody, SkillBody, Trial
 from memos.memory.model import Kind, Memory
@@ -50,7 +51,7 @@ async def tried(
         assert resolve(tx, builder.case(id)) == {memory.id}  # type: ignore[arg-type]
         if again is not None:
             signal = lived.signals(tx.db, id)[0]
-            lived.add_signal(tx, id, lived.Signal(signal.source, signal.what, again, signal.at), "score")
+            lived.add_signal(tx, id, Signal(signal.source, signal.what, again, signal.at), "score")
             resolve(tx, builder.case(id))  # type: ignore[arg-type]
         return memory.id
 
