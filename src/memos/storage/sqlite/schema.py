@@ -92,7 +92,7 @@ CREATE TABLE image_records(sha256 BLOB NOT NULL, id BLOB NOT NULL, PRIMARY KEY(s
 CREATE INDEX image_records_id ON image_records(id);
 """
 
-# What agents lived through and what was counted of what they learned (lived.py): ids, numbers, names that callers gave and words
+# What agents lived through and what was counted of what they learned (`lived`): ids, numbers, names that callers gave and words
 # of closed sets, never a text: those are memories. Beside the clocks, and derived where `episodes.learned_at` is set: learning an
 # episode again writes the same (`evolution`).
 _CUBE_V4 = """

@@ -1,4 +1,4 @@
-"""What agents lived through (the tables of lived.py), out of a cube file and into a new one: rows as plain values, with episodes
+"""What agents lived through (the tables of `lived`), out of a cube file and into a new one: rows as plain values, with episodes
 by their ids. Step numbers, hints and the stream of events keep their numbers, because rows and readers name them.
 """
 
