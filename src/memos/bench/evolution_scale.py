@@ -73,6 +73,8 @@ async def _measure(args: argparse.Namespace) -> str:
     with tempfile.TemporaryDirectory() as home:
         async with _system(home, args.embedder) as memos:
             policies = await _fill(memos, told[: args.episodes], cost)
+            await memos.flush()  # or the first recalls would digest what no background did here
+            await memos.recall(told[0].goal)  # and read what was learned
             for story in told[args.episodes :]:
                 await _recall(memos, story, cost)
     tenth = max(1, len(cost.learn) // 10)
