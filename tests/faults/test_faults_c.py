@@ -65,11 +65,13 @@ def arguments(verb: str, alpha: dict[str, Any], folder: Path) -> dict[str, Any]:
     """Everything a verb needs, filled with what is alpha's. A verb with a new kind of parameter must be taught here."""
     known = {**alpha, "messages": "hello from beta to alpha", "query": "code of the safe", "path": folder / "x.zip",
              "with_user": "beta", "text": "changed by beta", "data": b"a file of beta's", "record": "r1",
-             "entity": alpha["memory_id"], "keep": alpha["memory_id"], "other": alpha["id"], "rules": [{"max_age_days": 1}]}  # fmt: skip
+             "entity": alpha["memory_id"], "keep": alpha["memory_id"], "other": alpha["id"], "rules": [{"max_age_days": 1}],
+             "changes": {"description": "changed by beta"}, "source": b"---\nname: of-beta\ndescription: beta's\n---\nDo it.\n",
+             "to": "alpha", "tool": "shell", "task": "look into the safe", "state": "retired", "score": 1.0, "zip": True}  # fmt: skip
     needed = inspect.signature(getattr(AsyncMemOS, verb)).parameters
     missing = [n for n, p in needed.items() if n != "self" and p.default is p.empty and n not in known]
     assert not missing, f"{verb} needs {missing}: teach this test what of alpha's to ask for"
-    wanted = [n for n, p in needed.items() if n in known and (p.default is p.empty or n in ("ids", "text"))]
+    wanted = [n for n, p in needed.items() if n in known and (p.default is p.empty or n in ("ids", "text", "score", "zip"))]
     return {n: known[n] for n in wanted}
 
 
