@@ -18,9 +18,10 @@ from memos.storage.tasks import TaskQuery, TaskState
 @pytest.fixture
 async def memos(tmp_path: Path) -> AsyncIterator[AsyncMemOS]:
     """A system with an episode that goes on, which is closed in two hours."""
+    async with AsyncMemOS(tmp_path / "home", embedder="none", background=False) as before:
+        await before.start_turn("Rotate the logs.", session="ops", user="ada", recall=False)
     async with AsyncMemOS(tmp_path / "home", embedder="none", durability="normal") as memos:
-        await memos.start_turn("Rotate the logs.", session="ops", user="ada", recall=False)
-        await memos.flush(user="ada")
+        await memos.flush(user="ada")  # whoever opens the cube first looks what is to be done in it
         yield memos
 
 
