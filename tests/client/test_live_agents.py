@@ -7,7 +7,7 @@ import itertools
 import uuid
 import zipfile
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -85,7 +85,7 @@ def test_the_next_turn_is_told_what_was_learned(worked: Client) -> None:
 
 
 def test_a_turn_with_all_its_parts(client: Client, library: MemOS, user: str) -> None:
-    at = datetime(2026, 3, 1, 9, tzinfo=UTC)
+    at = datetime.now(UTC).replace(microsecond=0) - timedelta(minutes=1)  # of an old one nobody would think it goes on
     begun = client.start_turn("Rotate the logs.", session="ops", key="k1", at=at, recall=False)
     assert client.start_turn("Rotate the logs.", session="ops", key="k1", at=at, recall=False).repeated
     with pytest.raises(Conflict):

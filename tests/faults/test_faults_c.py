@@ -71,7 +71,9 @@ def arguments(verb: str, alpha: dict[str, Any], folder: Path) -> dict[str, Any]:
     needed = inspect.signature(getattr(AsyncMemOS, verb)).parameters
     missing = [n for n, p in needed.items() if n != "self" and p.default is p.empty and n not in known]
     assert not missing, f"{verb} needs {missing}: teach this test what of alpha's to ask for"
-    wanted = [n for n, p in needed.items() if n in known and (p.default is p.empty or n in ("ids", "text", "score", "zip"))]
+    wanted = [
+        n for n, p in needed.items() if n in known and (p.default is p.empty or n in ("ids", "text", "score", "zip"))
+    ]
     return {n: known[n] for n in wanted}
 
 
