@@ -27,8 +27,3 @@ class Case:
     trials: tuple[Trial, ...] = ()
     reward: Reward = field(default_factory=Reward)
     credits: Mapping[int, Credit] = field(default_factory=dict)
-
-    @property
-    def is_valued(self) -> bool:
-        """Whether anything says what it was worth."""
-        return self.reward.value is not None

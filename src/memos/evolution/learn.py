@@ -8,10 +8,10 @@ late ends in the same state.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from memos.evolution import credit, policies, repair, skills, trials, world
+from memos.evolution import credit, ongoing, policies, repair, skills, trials, world
 from memos.evolution.case import Case
 from memos.evolution.reward import reward
 from memos.memory.episode import Episode
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 
 MOST_TRIALS = 1_000
+AT_ONCE = timedelta(0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,16 +86,4 @@ def learn_episode(tx: Any, id: str) -> Learned | None:
 
 def close_idle(tx: Any, before: datetime, limit: int = 100) -> list[str]:
     """Close the episodes in which nothing happened since, to be learned from at once; returns their ids."""
-    closed = []
-    for id in lived.idle(tx.db, before, limit):
-        episode = lived.episode(tx.db, id)
-        if episode is not None and _close(tx, episode):
-            closed.append(id)
-    return closed
-
-
-def _close(tx: Any, episode: Episode) -> bool:
-    if not lived.close_episode(tx, episode.id, "gap", tx.now, tx.now):
-        return False
-    lived.tell(tx, "episode.closed", episode=episode.id, numbers={"reason": "gap"})
-    return True
+    return [id for id in lived.idle(tx.db, before, limit) if ongoing.close(tx, id, "gap", tx.now, AT_ONCE)]

@@ -16,7 +16,7 @@ from itertools import islice
 from memos.evolution.case import Case
 from memos.evolution.reward import ended
 from memos.memory.episode import Step, StepRole
-from memos.memory.learned import Action, Form
+from memos.memory.learned import Form
 from memos.storage.sqlite.lived import Lesson
 from memos.text.applies import alike, words_of
 from memos.text.signature import action_head, context_key, error_signature, signature_key, telling_line
@@ -169,11 +169,6 @@ def is_checking(step: Step) -> bool:
     """Whether a call looks whether something is as it should be."""
     use = step.use
     return use is not None and bool(_CHECKING.search(f"{use.tool} {use.input[:200]}"))
-
-
-def action_of(step: Step) -> Action:
-    """A call as a step of a procedure, as it was made."""
-    return Action(step.use.tool, step.use.input) if step.use else Action("", "")
 
 
 def _is_call(step: Step) -> bool:

@@ -45,12 +45,11 @@ class Who:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The episode and turn that a report belongs to. `opened`, `reopened`: by this report."""
+    """The episode and turn that a report belongs to. `opened`: by this report."""
 
     episode: str
     turn: int
     opened: bool = False
-    reopened: bool = False
     notices: tuple[str, ...] = ()
 
 
@@ -213,7 +212,7 @@ def _gone_on(tx: Any, last: lived.Standing, at: datetime, turn: int) -> Place:
         return Place(last.id, turn)
     lived.reopen_episode(tx, last.id, max(at, last.last_at))
     lived.tell(tx, "episode.reopened", episode=last.id)
-    return Place(last.id, turn, reopened=True)
+    return Place(last.id, turn)
 
 
 # -- steps -----------------------------------------------------------------------------------------------------------

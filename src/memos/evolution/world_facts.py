@@ -26,7 +26,7 @@ WINDOW = 30  # episodes of an environment that are looked at, the newest
 CALLS = 600  # of their calls, the newest
 NAMED = 60  # paths, hosts and services that are stated of one environment
 USES = 5  # of a tool that are named
-LEAST_OK, NEARLY_ALL, MOST, HALF = 0.0, 0.9, 0.6, 0.4
+NEARLY_ALL, MOST, HALF = 0.9, 0.6, 0.4
 
 _PATH = LazyPattern(r"(?<![\w.~/-])/(?:[\w.@+-]{1,60}/){0,8}[\w.@+-]{1,60}")
 _URL_HOST = LazyPattern(r"\b[a-z][a-z0-9+.-]{1,12}://(?:[^\s/@'\"]{1,60}@)?([A-Za-z0-9][\w.-]{1,80})", re.IGNORECASE)

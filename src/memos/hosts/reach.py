@@ -164,16 +164,8 @@ class Embedded(Memory):
 
     def _open(self) -> Any:
         if self._system is None:
-            import logging
-
-            import structlog
-
             from memos.sync import MemOS
 
-            structlog.configure(
-                wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL),
-                logger_factory=structlog.PrintLoggerFactory(file=open(os.devnull, "w", encoding="utf-8")),  # noqa: SIM115
-            )
             self._system = MemOS(self._home, background=False)
         return self._system
 

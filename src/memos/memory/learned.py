@@ -148,11 +148,6 @@ class WorldBody(_Body):
     author: str = "rules"
     edited: bool = False
 
-    @property
-    def is_plain(self) -> bool:
-        """Whether it only says that something is there, as rules saw it used: true, and seldom worth telling unasked."""
-        return self.section == "environment" and not self.policies and self.author == "rules" and not self.edited
-
 
 @dataclass(frozen=True)
 class SkillBody(_Body):
