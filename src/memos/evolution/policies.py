@@ -28,8 +28,9 @@ from memos.evolution.induce import (
     telling,
 )
 from memos.evolution.lessons import OPEN, Told, alike_errors, done_only, head, kind_of, lessons_of, said, told
+from memos.evolution.model_words import DRAWN
 from memos.evolution.policy_text import policy_text, policy_title
-from memos.evolution.refining import DRAWN, drawn
+from memos.evolution.refining import drawn
 from memos.evolution.reward import FAILURE, ended
 from memos.memory.episode import Episode, Step
 from memos.memory.ids import id_to_bytes, new_id

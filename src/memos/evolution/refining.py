@@ -14,23 +14,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from memos.evolution.model_words import DRAWN, MOST_TOKENS, SHOWN, as_shown, is_known, unworded
 from memos.evolution.policy_text import policy_text
 from memos.memory.learned import PolicyBody
 from memos.memory.model import Kind, Memory
 from memos.models.llm.port import ChatModel, ChatRequest
-from memos.storage.sqlite import lived, rows
+from memos.storage.sqlite import lived
 
 if TYPE_CHECKING:
     import apsw
 
     from memos.evolution.policy_answer import PolicyWording
 
-DRAWN = "drawn"  # in the body: what rules made of the evidence, as a digest
 REFINED = "refined"  # in the body: the digest for which a model was asked
 TITLE, LINE = (8, 100), (10, 300)  # characters of a title, and of the other lines
 MEANING = 160  # characters of what a parameter is
-MOST_TOKENS = 800  # of the answer
-_SHOWN = 6_000  # characters of a policy that are shown
 
 _SYSTEM = (
     "You put into words what was learned from how an agent's calls went, so that another agent can tell when it applies. What "
@@ -39,9 +37,7 @@ _SYSTEM = (
     "parameters: for each parameter its name and a few words on what it stands for. Write in the language of the goal. Name no "
     "tool, command, file, number or place that you are not shown. Say nothing on what to do: that stands beside your words."
 )
-_UNUSUAL = re.compile(r"[^\s,;:!?()\"'“”‘’«»，。；：！？（）《》]+")
 _PLAIN = re.compile(r"[A-Za-z]?[a-z]+(?:-[a-z]+)*|[A-Z]|[^\x00-\x7f]+", re.ASCII)
-_HIDDEN = re.compile("[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\U000e0000-\U000e0fff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,13 +59,7 @@ def drawn(body: PolicyBody) -> str:
 
 def unrefined(db: apsw.Connection, limit: int = 20) -> list[Memory]:
     """Active policies in the words of the rules, for which no model was asked as they are."""
-    found = db.execute(
-        f"SELECT {rows.SELECT} FROM memories m WHERE m.kind='policy' AND m.known_to IS NULL AND m.status='active' "
-        f"AND m.body->>'state'='active' AND m.body->>'author'='rules' AND NOT m.body->>'edited' "
-        f"AND m.body->>'{DRAWN}' IS NOT NULL AND m.body->>'{REFINED}' IS NOT m.body->>'{DRAWN}' ORDER BY m.id LIMIT ?",
-        (limit,),
-    )
-    return [*map(rows.memory_from_row, found)]
+    return unworded(db, Kind.POLICY, REFINED, limit, state="active")
 
 
 async def refine(model: ChatModel, memory: Memory) -> Words:
@@ -86,12 +76,10 @@ async def refine(model: ChatModel, memory: Memory) -> Words:
 
 def keep(tx: Any, memory: Memory, words: Words | None) -> bool:
     """Store what a model found (None: nothing usable), unless the policy was edited or drawn anew meanwhile; False then."""
-    now = tx.get(memory.id)
-    if now is None or now.kind is not Kind.POLICY or now.body.get(DRAWN) != memory.body.get(DRAWN):
+    now = as_shown(tx, memory, Kind.POLICY)
+    if now is None:
         return False
     body = PolicyBody.of(now)
-    if body.edited or body.author != "rules":
-        return False
     marked = {**now.body, REFINED: now.body.get(DRAWN)}
     if words is None or not (words.title or words.when or words.caveat or words.parameters):
         tx.put(replace(now, body=marked), "refine")
@@ -119,7 +107,7 @@ def _material(body: PolicyBody) -> str:
         "environments": list(body.environments),
         "parameters": {p.name: {"from": p.source, "seen": list(p.examples)} for p in body.parameters},
     }
-    return json.dumps(shown, ensure_ascii=False)[:_SHOWN]
+    return json.dumps(shown, ensure_ascii=False)[:SHOWN]
 
 
 def _checked(answer: PolicyWording, body: PolicyBody, shown: str, author: str) -> Words:
@@ -137,13 +125,5 @@ def _checked(answer: PolicyWording, body: PolicyBody, shown: str, author: str) -
 def _line(text: str, length: tuple[int, int], shown: str) -> str:
     """A line as it may be kept; empty where it is too short or too long, or names what was not shown."""
     line = " ".join(text.split())
-    return line if length[0] <= len(line) <= length[1] and _is_known(line, shown) else ""
-
-
-def _is_known(text: str, shown: str) -> bool:
-    """Whether everything in a text that is no plain word (a number, a path, a command, an address) was shown."""
-    if _HIDDEN.search(text) or "`" in text:
-        return False
-    whole = shown.lower()
-    words = (w.strip(".…") for w in _UNUSUAL.findall(text))
-    return all(_PLAIN.fullmatch(w) or w.lower() in whole for w in words if w)
+    fits = length[0] <= len(line) <= length[1] and "`" not in line
+    return line if fits and is_known(line, shown, _PLAIN) else ""

@@ -10,9 +10,10 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from memos.errors import Conflict, InvalidInput, NotFound
+from memos.evolution.model_words import DRAWN
 from memos.evolution.skill_folder import DESCRIPTION, LICENSE, MAX_FILE, Found
 from memos.evolution.skill_text import render
-from memos.evolution.skills import DRAWN, settle, unique_name
+from memos.evolution.skills import settle, unique_name
 from memos.memory.ids import is_id, new_id
 from memos.memory.learned import Action, Parameter, PolicyBody, SkillBody, State, is_skill_name
 from memos.memory.model import TRUST_OF, Kind, Memory, Origin, Status

@@ -13,12 +13,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from memos.evolution.model_words import DRAWN, MOST_TOKENS, SHOWN, as_shown, is_known, unworded
 from memos.evolution.skill_text import one_line, render
-from memos.evolution.skills import DRAWN, unique_name
+from memos.evolution.skills import unique_name
 from memos.memory.learned import SkillBody, is_skill_name
 from memos.memory.model import Kind, Memory
 from memos.models.llm.port import ChatModel, ChatRequest
-from memos.storage.sqlite import lived, rows
+from memos.storage.sqlite import lived
 
 if TYPE_CHECKING:
     import apsw
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
 
 WRITTEN = "written"  # in the body: the draft for which a model was asked
 LONGEST_NAME, SHORTEST, LONGEST = 48, 20, 500  # characters; of a name, and of a description
-MOST_TOKENS = 800  # of the answer
-_SHOWN = 6_000  # characters of a skill that are shown
 
 _SYSTEM = (
     "You name and describe a skill that was learned from what an agent did, so that another agent can tell when to use it. The "
@@ -37,9 +36,7 @@ _SYSTEM = (
     "parameter of the skill its name and a few words on what it stands for. Write in the language of the skill's goal, the name "
     "in English. Name no tool, program, file, number or place that the skill does not name."
 )
-_UNUSUAL = re.compile(r"[^\s,;:!?()\"'“”‘’«»，。；：！？（）《》]+")
 _PLAIN = re.compile(r"[a-z]+(?:-[a-z]+)*|[A-Z][a-z]*|[^\x00-\x7f]+", re.ASCII)
-_HIDDEN = re.compile("[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\U000e0000-\U000e0fff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +51,7 @@ class Words:
 
 def unwritten(db: apsw.Connection, limit: int = 20) -> list[Memory]:
     """The skills that stand whose words are those of the rules, and for which no model was asked as they are."""
-    found = db.execute(
-        f"SELECT {rows.SELECT} FROM memories m WHERE m.kind='skill' AND m.known_to IS NULL AND m.status='active' "
-        f"AND m.body->>'{DRAWN}' IS NOT NULL AND m.body->>'author'='rules' AND NOT m.body->>'edited' "
-        f"AND m.body->>'{WRITTEN}' IS NOT m.body->>'{DRAWN}' ORDER BY m.id LIMIT ?",
-        (limit,),
-    )
-    return [*map(rows.memory_from_row, found)]
+    return unworded(db, Kind.SKILL, WRITTEN, limit)
 
 
 async def write(model: ChatModel, memory: Memory) -> Words:
@@ -77,12 +68,10 @@ async def write(model: ChatModel, memory: Memory) -> Words:
 
 def keep(tx: Any, memory: Memory, words: Words | None) -> bool:
     """Store what a model found (None: nothing usable), unless the skill was edited or drawn anew meanwhile; False then."""
-    now = tx.get(memory.id)
-    if now is None or now.kind is not Kind.SKILL or now.body.get(DRAWN) != memory.body.get(DRAWN):
+    now = as_shown(tx, memory, Kind.SKILL)
+    if now is None:
         return False
     body = SkillBody.of(now)
-    if body.edited or body.author != "rules":
-        return False
     marked = {**now.body, WRITTEN: now.body.get(DRAWN)}
     if words is None or not (words.name or words.description or words.parameters):
         tx.put(replace(now, body=marked), "write")
@@ -109,24 +98,15 @@ def _material(body: SkillBody) -> str:
         "pitfalls": list(body.pitfalls),
         "examples": list(body.examples),
     }
-    return json.dumps(shown, ensure_ascii=False)[:_SHOWN]
+    return json.dumps(shown, ensure_ascii=False)[:SHOWN]
 
 
 def _checked(answer: Wording, body: SkillBody, shown: str, author: str) -> Words:
     name = answer.name.strip().lower()
     name = name if is_skill_name(name) and 3 <= len(name) <= LONGEST_NAME and re.search("[a-z]{2}", name) else ""
     said = one_line(answer.description)
-    said = said if SHORTEST <= len(said) <= LONGEST and _is_known(said, shown) else ""
+    said = said if SHORTEST <= len(said) <= LONGEST and is_known(said, shown, _PLAIN) else ""
     known = {p.name for p in body.parameters}
     about = {p.name: one_line(p.meaning) for p in answer.parameters if p.name in known}
-    kept = {n: text for n, text in about.items() if 2 <= len(text) <= 200 and _is_known(text, shown)}
+    kept = {n: text for n, text in about.items() if 2 <= len(text) <= 200 and is_known(text, shown, _PLAIN)}
     return Words(author, name, said, kept)
-
-
-def _is_known(text: str, shown: str) -> bool:
-    """Whether everything in a text that is no plain word (a number, a path, a command, an address) was shown."""
-    if _HIDDEN.search(text):
-        return False
-    whole = shown.lower()
-    words = (w.strip(".…") for w in _UNUSUAL.findall(text))
-    return all(_PLAIN.fullmatch(w) or w.lower() in whole for w in words if w)

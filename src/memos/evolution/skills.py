@@ -15,6 +15,7 @@ from typing import Any
 
 from memos.evolution import reliability
 from memos.evolution.by_hand import is_by_hand
+from memos.evolution.model_words import DRAWN
 from memos.evolution.skill_cases import Family, Learned, cases, family, leads, learned, support_of
 from memos.evolution.skill_draft import draft, examples, refused
 from memos.evolution.skill_text import render
@@ -27,7 +28,6 @@ from memos.storage.sqlite.tx import SqliteTx
 ENOUGH = 3  # distinct episodes that teach the lead of a skill, for one to be made of it
 ENOUGH_TRIED = 2  # the same, where the policy itself was handed out and passed
 PASSED = 1  # trials of the lead that must have passed for that
-DRAWN = "drawn"  # in the body: the digest of the draft last taken from its policies
 _LOST = "the policy that leads it was retired"
 _MOST_NAMES = 10_000
 
