@@ -7,7 +7,6 @@ An instruction of the task at hand is none, nor is a question, a what-if, or wha
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Collection
 from dataclasses import replace
@@ -18,7 +17,7 @@ from memos.evolution import directive_words as w
 from memos.evolution import policies, skills
 from memos.evolution.against import breaking
 from memos.evolution.directives_heard import Directive, heard, said_instead
-from memos.memory.ids import new_id
+from memos.memory.ids import new_id, unique_key
 from memos.memory.learned import Form, PolicyBody, State
 from memos.memory.model import Edge, EdgeType, Kind, Memory, Origin, Source, Status
 from memos.storage.sqlite import lived, lived_world
@@ -230,7 +229,7 @@ def _terms(words: str) -> frozenset[str]:
 def _key(owner: str, directive: Directive) -> bytes:
     parts = [owner, directive.scope]
     parts += [" ".join(sorted(_terms(words))) for words in (directive.prefer, directive.avoid, directive.when)]
-    return hashlib.sha256("\0".join(["directive", *parts]).encode()).digest()
+    return unique_key("directive", *parts)
 
 
 def _same(new: Directive, old: PolicyBody) -> bool:

@@ -4,7 +4,6 @@ word of a policy was said, printed as an error, or given to a call that worked.
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -13,6 +12,7 @@ from dataclasses import dataclass, replace
 from memos.evolution.common import heads_of
 from memos.evolution.lessons import Told, kind_of
 from memos.memory.episode import Step
+from memos.memory.ids import unique_key
 from memos.memory.learned import Action, Form, Parameter, PolicyBody
 from memos.text.generalise import generalise
 from memos.text.template import Template, escape, fill, match, match_any, names, wide
@@ -176,7 +176,7 @@ def procedure_key(owner: str, body: PolicyBody) -> bytes:
     plain = [number.sub(lambda m: "{" + order.setdefault(m[1], str(len(order))) + "}", part) for part in parts]
     parts += [body.error] if body.form is Form.AVOID else [body.avoid] if body.form is Form.FIX and body.avoid else []
     again = "instead" if body.form is Form.FIX and body.avoid else ""
-    return hashlib.sha256("\0".join(("policy", owner, body.form.value, again, *plain)).encode()).digest()
+    return unique_key("policy", owner, body.form.value, again, *plain)
 
 
 def _core(form: Form, members: Sequence[Told]) -> Template | None:

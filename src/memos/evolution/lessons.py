@@ -6,7 +6,6 @@ leaves none. What tools print is never an action: only calls that were made, and
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from itertools import islice
 from memos.evolution.case import Case
 from memos.evolution.reward import ended
 from memos.memory.episode import Step, StepRole
+from memos.memory.ids import unique_key
 from memos.memory.learned import Form
 from memos.storage.sqlite.lived import Lesson
 from memos.text.applies import alike, words_of
@@ -280,7 +280,7 @@ def _path(case: Case, calls: Sequence[Step], goal: int | None) -> Lesson | None:
         "check": (check.number,) if check else (),
         "hindered": failed,
     }
-    bucket = hashlib.sha256(f"path\0{head(first)}".encode()).digest()[:16]
+    bucket = unique_key("path", head(first))
     value = max((case.credits[s.number].value for s in done if s.number in case.credits), default=case.reward.value)
     return Lesson(
         case.episode.id, Form.PATH.value, bucket, numbers, value if case.reward.value > 0 else case.reward.value

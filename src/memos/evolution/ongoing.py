@@ -17,7 +17,7 @@ from memos.evolution import capture, repair, signals
 from memos.evolution.boundary import Before, TaskChoice, relate
 from memos.evolution.capture import Call
 from memos.memory.episode import Relation, RelationKind, Signal, SignalSource, StepRole, own_words_of
-from memos.memory.ids import new_id
+from memos.memory.ids import new_id, unique_key
 from memos.memory.learned import Hint
 from memos.memory.model import TRUST_OF, Kind, Memory, Origin, Status
 from memos.storage.sqlite import lived
@@ -88,7 +88,7 @@ class Kept:
 
 def named(*parts: str) -> bytes:
     """The key of a record that is stored once."""
-    return hashlib.blake2b("\x1f".join(("acting", *parts)).encode("utf-8", "replace"), digest_size=16).digest()
+    return unique_key("acting", *parts)
 
 
 def reported(tx: Any, verb: str, who: Who, key: str | None, content: str) -> str | None:

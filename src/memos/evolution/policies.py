@@ -4,7 +4,6 @@ counted. Everything is computed from rows within the one change that learns from
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -33,7 +32,7 @@ from memos.evolution.policy_text import policy_text, policy_title
 from memos.evolution.refining import drawn
 from memos.evolution.reward import FAILURE, ended
 from memos.memory.episode import Episode, Step
-from memos.memory.ids import id_to_bytes, new_id
+from memos.memory.ids import id_to_bytes, new_id, unique_key
 from memos.memory.learned import Action, Form, PolicyBody, State
 from memos.memory.model import TRUST_OF, Edge, EdgeType, Kind, Memory, Origin, Status
 from memos.storage.sqlite import lived
@@ -344,11 +343,11 @@ def _never_works(tx: Any, one: Told) -> bool:
 
 
 def _works_key(tool: str, kind: str) -> bytes:
-    return hashlib.sha256(f"works\0{tool}\0{kind}".encode("utf-8", "replace")).digest()
+    return unique_key("works", tool, kind)
 
 
 def _way_key(form: str, tool: str, heads: Heads, n: int) -> bytes:
-    return hashlib.sha256("\0".join(("way", form, tool, *heads, str(n))).encode("utf-8", "replace")).digest()
+    return unique_key("way", form, tool, *heads, str(n))
 
 
 # -- writing policies ----------------------------------------------------------------------------------------------

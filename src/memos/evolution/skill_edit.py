@@ -4,7 +4,6 @@ another, and what a person edited is only ever proposed to.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
@@ -14,7 +13,7 @@ from memos.evolution.model_words import DRAWN
 from memos.evolution.skill_folder import DESCRIPTION, LICENSE, MAX_FILE, Found
 from memos.evolution.skill_text import render
 from memos.evolution.skills import settle, unique_name
-from memos.memory.ids import is_id, new_id
+from memos.memory.ids import is_id, new_id, unique_key
 from memos.memory.learned import Action, Parameter, PolicyBody, SkillBody, State, is_skill_name
 from memos.memory.model import TRUST_OF, Kind, Memory, Origin, Status
 from memos.storage.sqlite import lived
@@ -175,7 +174,7 @@ _EDITABLE: Mapping[str, Callable[[Any, str], Any]] = {
 
 def take_in(tx: Any, found: Found, owner: str) -> Memory:
     """Store an imported skill: new and on probation, or a new version of the one that was imported under its name before."""
-    key = hashlib.sha256(f"imported skill\0{found.body.name}".encode()).digest()
+    key = unique_key("imported skill", found.body.name)
     why = "imported" if not found.left else f"imported; {found.left} further files of its folder are not kept"
     new, beside = replace(found.body, why=why), {"imported_as": found.body.name}
     known = _standing(tx, key)
@@ -226,7 +225,7 @@ def _renewed(tx: Any, known: Memory, new: SkillBody) -> Memory:
 
 def copy_key(cube: str, id: str) -> bytes:
     """What the copy of a memory of another cube is stored once under."""
-    return hashlib.sha256(f"shared\0{cube}\0{id}".encode()).digest()
+    return unique_key("shared", cube, id)
 
 
 def copy_of(tx: Any, cube: str, id: str) -> str | None:

@@ -19,7 +19,7 @@ from memos.evolution.model_words import DRAWN
 from memos.evolution.skill_cases import Family, Learned, cases, family, leads, learned, support_of
 from memos.evolution.skill_draft import draft, examples, refused
 from memos.evolution.skill_text import render
-from memos.memory.ids import new_id
+from memos.memory.ids import new_id, unique_key
 from memos.memory.learned import SkillBody, State, skill_name
 from memos.memory.model import Edge, EdgeType, Kind, Memory, Origin, Status
 from memos.storage.sqlite import lived
@@ -76,7 +76,7 @@ def _next(tx: SqliteTx, memory: Memory, body: SkillBody) -> tuple[State, str]:
 
 def key_of(policy: str) -> bytes:
     """What the skill that a policy leads is stored once under."""
-    return hashlib.sha256(f"skill\0{policy}".encode()).digest()
+    return unique_key("skill", policy)
 
 
 def unique_name(tx: Any, wanted: str, own: str | None = None) -> str:

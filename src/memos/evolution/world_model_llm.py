@@ -17,7 +17,7 @@ from memos.evolution.by_hand import BY_HAND
 from memos.evolution.world import statements_of, weigh
 from memos.evolution.world_said import Learnt, learnt, slot_of
 from memos.logs import get_logger
-from memos.memory.ids import new_id
+from memos.memory.ids import new_id, unique_key
 from memos.memory.learned import Form, State, WorldBody
 from memos.memory.model import TRUST_OF, Edge, EdgeType, Kind, Memory, Origin, Status
 from memos.models.llm.port import ChatModel, ChatRequest
@@ -206,7 +206,7 @@ def _is_read(db: apsw.Connection, policy: Memory) -> bool:
 
 
 def _key(policy: Memory) -> bytes:
-    return hashlib.sha256("\0".join(("world", str(EDITION), policy.id, _words(policy))).encode()).digest()
+    return unique_key("world", str(EDITION), policy.id, _words(policy))
 
 
 def _words(policy: Memory) -> str:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from memos.memory.ids import unique_key
 from memos.memory.model import Memory
 
 ALIASED = "entity|aliases"  # the slot of entities that have other names, by which they are found at once
@@ -84,13 +84,9 @@ def aliases_of(m: Memory) -> tuple[str, ...]:
 
 def entity_key(type: str, name: str) -> bytes:
     """The key of an entity by its own name."""
-    return _hashed(f"entity\x1f{type}\x1f{name.casefold()}")
+    return unique_key("entity", type, name.casefold())
 
 
 def alias_key(name: str) -> bytes:
     """The key of an entity by another name of its."""
-    return _hashed(f"alias\x1f{name.casefold()}")
-
-
-def _hashed(about: str) -> bytes:
-    return hashlib.blake2b(about.encode("utf-8", "replace"), digest_size=16).digest()
+    return unique_key("alias", name.casefold())

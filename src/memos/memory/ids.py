@@ -1,7 +1,8 @@
-"""Identifiers: UUIDv7 (RFC 9562), ordered by creation time, strictly increasing within a process."""
+"""Identifiers: UUIDv7 (RFC 9562), ordered by creation time, strictly increasing within a process; and keys made of contents."""
 
 from __future__ import annotations
 
+import hashlib
 import os
 import random
 import re
@@ -53,3 +54,8 @@ def id_from_bytes(value: bytes) -> str:
 def is_id(value: str) -> bool:
     """Whether `value` is a well-formed UUID."""
     return isinstance(value, str) and _CANONICAL.fullmatch(value) is not None
+
+
+def unique_key(*parts: str) -> bytes:
+    """What something is stored once under: 16 bytes, the same for the same parts in the same order."""
+    return hashlib.blake2b("\x1f".join(parts).encode("utf-8", "replace"), digest_size=16).digest()

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import replace
 
-from memos.memory.ids import new_id
+from memos.memory.ids import new_id, unique_key
 from memos.memory.image import digits_of
 from memos.memory.model import Edge, EdgeType, Kind, Memory, Source, Status
 from memos.memory.statement import Mention
@@ -105,4 +104,4 @@ def _source(trace: Memory) -> Source:
 
 
 def _key(reference: str) -> bytes:
-    return hashlib.blake2b(f"image\x1f{digits_of(reference)}".encode(), digest_size=16).digest()
+    return unique_key("image", digits_of(reference))

@@ -6,7 +6,6 @@ number, a name, a date, a unit, a negation, what was or may be) must agree, so t
 
 from __future__ import annotations
 
-import hashlib
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from memos.memory.ids import unique_key
 from memos.memory.model import Kind, Memory
 from memos.memory.statement import Statement
 from memos.organize.sense import CHANGES_SENSE, is_number, names, pieces
@@ -88,8 +88,7 @@ def sense_key(s: Said) -> bytes | None:
     said = _of_subject(s)
     if not said or s.kind is Kind.EVENT:
         return None
-    about = "\x1f".join(("sense", s.subject, "-" if s.denied else "+", *said))
-    return hashlib.blake2b(about.encode("utf-8", "replace"), digest_size=16).digest()
+    return unique_key("sense", s.subject, "-" if s.denied else "+", *said)
 
 
 @lru_cache(maxsize=4096)

@@ -16,7 +16,7 @@ from functools import partial
 from typing import Any
 
 from memos.errors import InvalidInput, UnreadableFile
-from memos.memory.ids import new_id
+from memos.memory.ids import new_id, unique_key
 from memos.memory.model import TRUST_OF, Edge, EdgeType, Kind, Memory, Origin, Source, Status
 from memos.memory.time import utcnow
 from memos.reading.files import read_file
@@ -121,7 +121,7 @@ def to_edition(
     second for a million characters.
     """
     about = ("id", document_id) if document_id is not None else ("content", name, digest)
-    key = hashlib.blake2b("\x1f".join(("document", *about)).encode("utf-8", "replace"), digest_size=16).digest()
+    key = unique_key("document", *about)
     spans = passages(text, PART_CHARS) if len(text) > PART_CHARS else [(0, len(text))]
     spans = [(start, end) for start, end in spans if text[start:end].strip()]
     whole = Memory(

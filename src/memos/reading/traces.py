@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from memos.memory.ids import new_id
+from memos.memory.ids import new_id, unique_key
 from memos.memory.message import Message
 from memos.memory.model import EMPTY, TRUST_OF, Kind, Memory, Origin, Source
 from memos.reading.hygiene import strip_injected
@@ -186,7 +186,7 @@ def _key(
         parts = ["retry", retry_key, str(position), *about]
     else:
         return None
-    return hashlib.blake2b("\x1f".join(parts).encode("utf-8", "replace"), digest_size=16).digest()
+    return unique_key(*parts)
 
 
 def to_message(memory: Memory) -> Message:

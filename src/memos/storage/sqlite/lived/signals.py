@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 from typing import Any
 
 import apsw
 
 from memos.memory.episode import Signal, SignalSource
-from memos.memory.ids import id_from_bytes, id_to_bytes
+from memos.memory.ids import id_from_bytes, id_to_bytes, unique_key
 from memos.memory.time import from_micros, to_micros
 from memos.storage.sqlite.lived.rows_read import blob, number_of
 
@@ -17,7 +16,7 @@ def add_signal(tx: Any, episode: str, signal: Signal, key: str) -> bool:
     """Keep a piece of evidence; `key`: what makes it the same again, within its episode. False when it was there: a new score
     takes the place of the former.
     """
-    digest = hashlib.sha256(f"{episode}\0{key}".encode()).digest()
+    digest = unique_key(episode, key)
     there = tx.db.execute("SELECT 1 FROM signals WHERE key=?", (digest,)).get is not None
     values = (signal.source.value, signal.what, signal.score, to_micros(signal.at), blob(signal.memory))
     tx.db.execute(
@@ -51,7 +50,7 @@ def signal_under(db: apsw.Connection, episode: str, key: str) -> Signal | None:
     """The signal that `add_signal` kept under this key."""
     found: Any = db.execute(
         "SELECT source, what, score, at, id FROM signals WHERE key=?",
-        (hashlib.sha256(f"{episode}\0{key}".encode()).digest(),),
+        (unique_key(episode, key),),
     ).fetchone()
     if found is None:
         return None
