@@ -6,6 +6,7 @@ Hypothesis measures no time: the machines that run these tests are shared.
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
 
 import pytest
@@ -18,6 +19,11 @@ settings.register_profile(
     "shared", deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
 )
 settings.load_profile("shared")
+
+if (
+    signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+):  # begun in the background of a shell: children would ignore it, too
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 OF_THE_USER = (
