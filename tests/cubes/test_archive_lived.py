@@ -14,7 +14,7 @@ import pytest
 from memos import AsyncMemOS
 from memos.cubes import container
 from memos.errors import ArchiveError
-from memos.evolution import skills
+from memos.evolution.skills import skills
 from memos.memory.episode import Signal, SignalSource
 from memos.memory.learned import Form, State
 from memos.memory.model import Kind, Memory

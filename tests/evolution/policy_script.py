@@ -8,8 +8,8 @@ from typing import Any
 
 from evolution_script import Did, Script, play
 
-from memos.evolution import policies
 from memos.evolution.learn import CaseBuilder
+from memos.evolution.policies import policies, settling
 from memos.memory.learned import PolicyBody
 from memos.memory.model import Memory
 from memos.storage.sqlite import lived
@@ -75,7 +75,7 @@ def learn_in(tx: SqliteTx, id: str) -> set[str]:
     lived.set_values(tx, {n: (c.alpha, c.value) for n, c in case.credits.items()}, id)
     lived.set_reward(tx, id, case.reward.value, case.reward.confidence, tx.now)
     touched = policies.learn(tx, case)
-    policies.settle(tx, touched)
+    settling.settle(tx, touched)
     return touched
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from memos import MemOS
-from memos.evolution.against import breaks
+from memos.evolution.policies.against import breaks
 from memos.memory.learned import Action, Form, PolicyBody, State
 
 

@@ -9,8 +9,8 @@ import pytest
 from boundary_corpus import CHINESE, ENGLISH, FRESH, HELD_BACK, TUNED, Case
 
 from llm_models import ScriptedModel
-from memos.evolution.boundary import REACH, SURE, Before, relate
-from memos.evolution.boundary_model import judge
+from memos.evolution.episodes.boundary import REACH, SURE, Before, relate
+from memos.evolution.episodes.boundary_model import judge
 from memos.memory.episode import Relation, RelationKind
 
 NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memos.errors import InvalidInput
-from memos.evolution.capture import MOST_CHARS, Call, call_of, checked_call, memory_of, readable, role_of
+from memos.evolution.episodes.capture import MOST_CHARS, Call, call_of, checked_call, memory_of, readable, role_of
 from memos.memory.episode import StepReport, StepRole, ToolUse
 from memos.memory.model import Kind, Origin
 from memos.memory.time import parse_time

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memos.evolution.credit import BETWEEN, REFLECTED, RESOLVED, USED, alphas, credits_of, is_telling, priority
-from memos.evolution.reward import ALPHA
+from memos.evolution.value.credit import BETWEEN, REFLECTED, RESOLVED, USED, alphas, credits_of, is_telling, priority
+from memos.evolution.value.reward import ALPHA
 from memos.memory.episode import Signal, SignalSource, Step, StepRole, ToolUse
 from memos.memory.ids import new_id
 from memos.memory.model import Kind, Memory

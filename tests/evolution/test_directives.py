@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memos.errors import NotFound
-from memos.evolution import policies
-from memos.evolution.directives import directives_of, tell_directives
-from memos.evolution.directives_heard import Directive
+from memos.evolution.directives.directives import directives_of, tell_directives
+from memos.evolution.directives.heard import Directive
+from memos.evolution.policies import settling
 from memos.memory.episode import StepRole
 from memos.memory.ids import new_id
 from memos.memory.learned import Form, PolicyBody, State
@@ -286,14 +286,14 @@ async def test_a_directive_that_goes_wrong_is_retired_and_comes_back_when_it_is_
             lived.open_episode(tx, episode, session="s", agent="a", owner="ana", environment="", at=at)
             lived.hand_out(tx, id, episode, at)
             lived.resolve_trial(tx, id, episode, "fail", -1.0, None, at)
-        policies.settle(tx, [id])
+        settling.settle(tx, [id])
 
     await store.write(fail)
     gone = await memory(store, id)
     assert gone.status is Status.ARCHIVED and PolicyBody.of(gone).state is State.RETIRED
     (back,) = await told(store, "Always restart the server first!")
     assert back == id and (await body(store, id)).state is State.ACTIVE
-    await store.write(lambda tx: policies.settle(tx, [id]))
+    await store.write(lambda tx: settling.settle(tx, [id]))
     assert (await memory(store, id)).status is Status.ACTIVE
 
 

@@ -13,7 +13,7 @@ _TABLE = re.compile(r"^\| (`[^|]+`) \|", re.M)
 def test_every_event_is_explained() -> None:
     told: set[str] = set()
     for room in ("evolution", "evolving"):
-        for file in (ROOT / "src" / "memos" / room).glob("*.py"):
+        for file in (ROOT / "src" / "memos" / room).rglob("*.py"):
             text = file.read_text("utf-8")
             if "tell(" in text:
                 told |= set(_NAME.findall(text))

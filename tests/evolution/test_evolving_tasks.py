@@ -19,7 +19,7 @@ from llm_models import ScriptedModel
 from memos import AsyncMemOS
 from memos.errors import ModelBusy, ModelError
 from memos.evolution import learn
-from memos.evolution.reward import ALPHA, UNJUDGED
+from memos.evolution.value.reward import ALPHA, UNJUDGED
 from memos.evolving import evolving
 from memos.memory.episode import Episode, SignalSource
 from memos.memory.ids import new_id

@@ -10,8 +10,8 @@ from evolution_script import Script, play
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memos.evolution.gain import gain, gain_of, mean_value
-from memos.evolution.reliability import LEAST_GAIN
+from memos.evolution.value.gain import gain, gain_of, mean_value
+from memos.evolution.value.reliability import LEAST_GAIN
 from memos.memory.ids import new_id
 from memos.storage.sqlite import lived
 from memos.storage.sqlite.cube import SqliteCube

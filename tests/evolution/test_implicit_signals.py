@@ -7,9 +7,9 @@ import time
 import pytest
 from opinion_corpus import BAD, GOOD, NO_VERDICT
 
-from memos.evolution import signals
-from memos.evolution.opinion import read_opinion
-from memos.evolution.signals import CORRECTED, FAILED, GAVE_UP, PRAISE, REPEATED, REVISED, THANKS, Heard, heard
+from memos.evolution.directives.opinion import read_opinion
+from memos.evolution.value import signals
+from memos.evolution.value.signals import CORRECTED, FAILED, GAVE_UP, PRAISE, REPEATED, REVISED, THANKS, Heard, heard
 from memos.memory.episode import RelationKind
 
 ALL = (THANKS, PRAISE, CORRECTED, FAILED, REVISED, REPEATED, GAVE_UP)

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from llm_models import ScriptedModel
-from memos.evolution import judging
 from memos.evolution.case import Case
-from memos.evolution.reward import ALPHA, reward
+from memos.evolution.value import judging
+from memos.evolution.value.reward import ALPHA, reward
 from memos.memory.episode import Episode, Signal, SignalSource, Step, StepRole, ToolUse
 from memos.memory.ids import new_id
 from memos.memory.model import Kind, Memory

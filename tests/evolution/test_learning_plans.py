@@ -12,9 +12,9 @@ import apsw
 import pytest
 from evolution_script import Did, Script, play
 
-from memos.evolution.gain import gain_of
 from memos.evolution.learn import CaseBuilder, learn_episode
-from memos.evolution.reliability import reliability_of
+from memos.evolution.value.gain import gain_of
+from memos.evolution.value.reliability import reliability_of
 from memos.memory.episode import Episode
 from memos.memory.ids import new_id
 from memos.storage.sqlite import lived

@@ -20,7 +20,7 @@ import pytest
 from evolution_script import Did, Script, moment, play, say
 from learning_child import learn_all
 
-from memos.evolution.gain import gain_of
+from memos.evolution.value.gain import gain_of
 from memos.memory.episode import SignalSource
 from memos.memory.ids import id_from_bytes
 from memos.memory.learned import State

@@ -11,7 +11,7 @@ from policy_script import MISSING, header
 
 from memos.evolution.case import Case
 from memos.evolution.learn import CaseBuilder
-from memos.evolution.lessons import lessons_of, told
+from memos.evolution.policies.lessons import lessons_of, told
 from memos.storage.sqlite import lived
 from memos.storage.sqlite.cube import SqliteCube
 from memos.storage.sqlite.lived import Lesson

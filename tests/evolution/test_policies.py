@@ -12,8 +12,8 @@ import pytest
 from evolution_script import Did, Script, moment, play
 from policy_script import again, all_policies, call_json, chinese, denied, header, learn_in, live, only, setting
 
-from memos.evolution import policies
 from memos.evolution.by_hand import set_state
+from memos.evolution.policies import settling
 from memos.memory.episode import Signal, SignalSource
 from memos.memory.learned import PolicyBody, State
 from memos.memory.model import EdgeType, Status
@@ -254,7 +254,7 @@ async def tried(store: SqliteCube, memory: str, outcomes: str, start: int = 100)
             lived.resolve_trial(
                 tx, memory, id, "pass" if good else "fail", reward, True, moment(n * 60) + timedelta(minutes=55)
             )
-            policies.settle(tx, {memory})
+            settling.settle(tx, {memory})
 
     await store.write(write)
 
@@ -307,7 +307,7 @@ async def test_where_it_did_not_help_is_its_boundary(store: SqliteCube) -> None:
         lived.hand_out(tx, memory.id, id, moment(3000))
         learn_in(tx, id)
         lived.resolve_trial(tx, memory.id, id, "unknown", -0.8, True, moment(3001))
-        policies.settle(tx, {memory.id})
+        settling.settle(tx, {memory.id})
 
     await store.write(elsewhere)
     found, body = await only(store, "fix")

@@ -9,7 +9,7 @@ import pytest
 from evolution_script import Did, Script
 from policy_script import all_policies, live, setting
 
-from memos.evolution.lessons import alike_errors
+from memos.evolution.policies.lessons import alike_errors
 from memos.memory.learned import Form, State
 from memos.storage.sqlite.cube import SqliteCube
 

@@ -11,7 +11,7 @@ from policy_script import all_policies, header, live, only
 
 from llm_models import ScriptedModel
 from memos.errors import ModelError
-from memos.evolution import refining
+from memos.evolution.policies import refining
 from memos.memory.learned import PolicyBody
 from memos.storage.sqlite.cube import SqliteCube
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memos.evolution.reliability import (
+from memos.evolution.value.reliability import (
     FULL_SUPPORT,
     KEPT,
     STRENGTH,

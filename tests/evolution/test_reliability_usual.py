@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memos.evolution.reliability import worse_than_usual
+from memos.evolution.value.reliability import worse_than_usual
 
 
 @pytest.mark.parametrize(

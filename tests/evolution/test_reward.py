@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memos.evolution.reward import ALPHA, UNJUDGED, how_tools_fared, reward
+from memos.evolution.value.reward import ALPHA, UNJUDGED, how_tools_fared, reward
 from memos.memory.episode import Signal, SignalSource, Step, StepRole, ToolUse
 from memos.memory.ids import new_id
 from memos.memory.model import Kind, Memory

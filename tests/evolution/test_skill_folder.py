@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memos.errors import InvalidInput
-from memos.evolution.skill_folder import (
+from memos.evolution.skills.folder import (
     _HIDDEN,
     MAX_FILE,
     MAX_FILES,
@@ -29,7 +29,7 @@ from memos.evolution.skill_folder import (
     skill_file,
     zip_of,
 )
-from memos.evolution.skill_text import code, render
+from memos.evolution.skills.text import code, render
 from memos.memory.learned import Action, Parameter, Record, Skill, SkillBody, State, is_skill_name
 from memos.memory.model import Kind, Memory
 from memos.text.front_matter import split

@@ -13,7 +13,7 @@ import pytest
 from llm_models import ScriptedModel
 from memos import AsyncMemOS
 from memos.errors import ModelTimeout
-from memos.evolution import skills
+from memos.evolution.skills import skills
 from memos.memory.learned import Skill
 from skill_world import INSTALL, change, installs, policy
 
@@ -155,7 +155,7 @@ async def test_a_name_that_is_taken_is_not_taken_away(said: Any) -> None:
 
 
 async def test_words_for_a_version_that_is_gone_are_not_kept(said: Any) -> None:
-    from memos.evolution import skill_writing
+    from memos.evolution.skills import writing as skill_writing
 
     memos, _, path = await said(GOOD)
     (before,) = await memos.skills()

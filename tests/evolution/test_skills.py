@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from memos.evolution import skills
 from memos.evolution.by_hand import set_state
+from memos.evolution.skills import skills
 from memos.memory.learned import Action, Form, Parameter, PolicyBody, SkillBody, State, is_skill_name, skill_name
 from memos.memory.model import EdgeType, Kind, Memory, Status
 from memos.storage.sqlite import lived

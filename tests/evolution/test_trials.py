@@ -10,7 +10,7 @@ import pytest
 from evolution_script import Did, Script, moment, play
 
 from memos.evolution.learn import CaseBuilder
-from memos.evolution.trials import outcome_of, resolve, taken
+from memos.evolution.value.trials import outcome_of, resolve, taken
 from memos.memory.episode import Signal
 from memos.memory.ids import new_id
 from memos.memory.learned import Action, Form, PolicyBody, SkillBody, Trial

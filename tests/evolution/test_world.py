@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from evolution_script import Did, Script, play
 
-from memos.evolution import world
 from memos.evolution.by_hand import set_state
 from memos.evolution.learn import CaseBuilder
-from memos.evolution.world import restate
-from memos.evolution.world_facts import things
+from memos.evolution.world import world
+from memos.evolution.world.facts import things
+from memos.evolution.world.world import restate
 from memos.memory.ids import new_id
 from memos.memory.learned import Action, Form, Parameter, PolicyBody, State, WorldBody
 from memos.memory.model import Edge, EdgeType, Kind, Memory, Status

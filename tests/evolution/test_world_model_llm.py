@@ -11,7 +11,7 @@ import pytest
 
 from llm_models import ScriptedModel
 from memos.errors import ModelUnavailable
-from memos.evolution.world_model_llm import MOST_POLICIES, abstract_world
+from memos.evolution.world.model import MOST_POLICIES, abstract_world
 from memos.memory.ids import new_id
 from memos.memory.learned import Action, Form, PolicyBody, State, WorldBody
 from memos.memory.model import EdgeType, Kind, Memory, Status

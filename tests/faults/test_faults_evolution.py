@@ -22,7 +22,7 @@ from evolution_child import live, task
 from llm_models import ScriptedModel
 from memos import AsyncMemOS, MemOS
 from memos.errors import InvalidInput, MemosError, ModelBusy, ModelTimeout, NotFound
-from memos.evolution import lessons
+from memos.evolution.policies import lessons
 from memos.memory.ids import new_id
 from memos.memory.learned import Policy
 from memos.reading.traces import WHOLE_CHARS

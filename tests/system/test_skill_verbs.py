@@ -13,7 +13,8 @@ import pytest
 
 from memos import AsyncMemOS
 from memos.errors import AccessDenied, Conflict, InvalidInput, NotFound
-from memos.evolution import skill_folder, skills
+from memos.evolution.skills import folder as skill_folder
+from memos.evolution.skills import skills
 from memos.memory.acting import Recalled, Tier
 from memos.memory.learned import Action, SkillBody, State
 from memos.memory.model import Kind, Memory, Origin, Status

@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from memos.evolution import policies, skills, trials
 from memos.evolution.case import Case
+from memos.evolution.policies import settling
+from memos.evolution.skills import skills
+from memos.evolution.value import trials
 from memos.memory.episode import Step
 from memos.memory.model import Kind, Memory
 from memos.storage.sqlite import lived
@@ -41,7 +43,7 @@ def carried_home(
     if lived.resolve_trial(tx, memory.id, trial.episode, *told, tx.now, cube=cube):
         numbers = {"outcome": told[0], "reward": trial.reward, "elsewhere": True}
         lived.tell(tx, f"{memory.kind.value}.trial", memory=memory.id, numbers=numbers)
-        policies.settle(tx, {memory.id})
+        settling.settle(tx, {memory.id})
         skills.settle(tx, {memory.id})  # of a policy, the skill that it leads
     return _copied(memory)
 

@@ -11,9 +11,14 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from memos.evolution import credit, ongoing, policies, repair, skills, trials, world
+from memos.evolution import repair
 from memos.evolution.case import Case
-from memos.evolution.reward import reward
+from memos.evolution.episodes import ongoing
+from memos.evolution.policies import policies, settling
+from memos.evolution.skills import skills
+from memos.evolution.value import credit, trials
+from memos.evolution.value.reward import reward
+from memos.evolution.world import world
 from memos.memory.episode import Episode
 from memos.storage.sqlite import lived, memo
 
@@ -74,7 +79,7 @@ def learn_episode(tx: Any, id: str) -> Learned | None:
         touched = policies.learn(tx, case)
         tried = trials.resolve(tx, case)
         repair.settle(tx, case)
-        policies.settle(tx, touched | tried)
+        settling.settle(tx, touched | tried)
         world.restate(tx, case, touched | tried)
         skills.settle(tx, touched | tried)
     news = before.learned_at is None or before.reward != worth.value

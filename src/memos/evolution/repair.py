@@ -16,8 +16,8 @@ from typing import Any
 import apsw
 
 from memos.evolution.case import Case
-from memos.evolution.reliability import reliability_of
-from memos.evolution.reward import FAILURE, SUCCESS
+from memos.evolution.value.reliability import reliability_of
+from memos.evolution.value.reward import FAILURE, SUCCESS
 from memos.memory.episode import Step, ToolUse
 from memos.memory.ids import id_from_bytes
 from memos.memory.learned import Action, Form, Hint, PolicyBody, State

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 import apsw
 
-from memos.evolution import gain, reliability
-from memos.evolution.skill_cases import support_of
+from memos.evolution.skills.cases import support_of
+from memos.evolution.value import gain, reliability
 from memos.memory.learned import Policy, PolicyBody, Record, Skill, SkillBody
 from memos.memory.model import Memory
 from memos.storage.sqlite import lived

@@ -16,9 +16,11 @@ from typing import Any
 
 from memos.cubes.pool import CubePool
 from memos.errors import StorageError
-from memos.evolution import judging, refining, skill_writing
 from memos.evolution.learn import CaseBuilder, close_idle, learn_episode
-from memos.evolution.world_model_llm import abstract_world
+from memos.evolution.policies import refining
+from memos.evolution.skills import writing as skill_writing
+from memos.evolution.value import judging
+from memos.evolution.world.model import abstract_world
 from memos.evolving.asking import FAILURES, Asking, Away
 from memos.evolving.carrying import carry
 from memos.logs import get_logger

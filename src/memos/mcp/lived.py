@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from memos.evolution.skill_text import render
+from memos.evolution.skills.text import render
 from memos.mcp.args import Args, Cube, Id, Listing, Name, Shown, Text, Whole
 from memos.mcp.budget import piece, preview
 from memos.mcp.door import Door

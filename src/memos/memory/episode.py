@@ -43,7 +43,7 @@ class StepRole(StrEnum):
 
 
 class SignalSource(StrEnum):
-    """Who says something of an episode's outcome. What weighs how much stands in `memos.evolution.reward`."""
+    """Who says something of an episode's outcome. What weighs how much stands in `memos.evolution.value.reward`."""
 
     USER = "user"  # explicit feedback
     VERIFIER = "verifier"  # a test, a check, a grader
@@ -88,7 +88,7 @@ class Step:
     """One step (an L1 trace): its memory, where it stands, and, once its episode was valued, what it was worth.
 
     `number` orders all steps of a cube. `alpha` in [0, 1]: how far the step itself is credited with the outcome; `value` in
-    [-1, 1]: see `memos.evolution.credit`. `reflection`: what the agent thought of it.
+    [-1, 1]: see `memos.evolution.value.credit`. `reflection`: what the agent thought of it.
     """
 
     number: int

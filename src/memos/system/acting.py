@@ -12,12 +12,12 @@ from typing import Any, Literal
 
 from memos.arguments import listed
 from memos.errors import InvalidInput, MemosError
-from memos.evolution import boundary, ongoing
-from memos.evolution.boundary import TaskChoice
-from memos.evolution.capture import SUBAGENT, Call, call_of, checked_call, checked_reflection
-from memos.evolution.directives import directives_of
-from memos.evolution.ongoing import Kept, Who, keep_step, prepare
-from memos.evolution.opinion import read_opinion
+from memos.evolution.directives.directives import directives_of
+from memos.evolution.directives.opinion import read_opinion
+from memos.evolution.episodes import boundary, ongoing
+from memos.evolution.episodes.boundary import TaskChoice
+from memos.evolution.episodes.capture import SUBAGENT, Call, call_of, checked_call, checked_reflection
+from memos.evolution.episodes.ongoing import Kept, Who, keep_step, prepare
 from memos.logs import get_logger
 from memos.memory.acting import (
     OutcomeReported,
@@ -360,7 +360,7 @@ class Acting(Base):
         by_rule = boundary.relate(words, known[1], at, who.gap)
         if by_rule.confidence >= boundary.SURE:
             return None
-        from memos.evolution.boundary_model import judge
+        from memos.evolution.episodes.boundary_model import judge
 
         return known[0].id, await judge(model, words, known[1], by_rule)
 

@@ -12,11 +12,11 @@ import apsw
 
 from memos.arguments import listed, member
 from memos.errors import InvalidInput, NotFound
-from memos.evolution import skills
 from memos.evolution.by_hand import set_state
 from memos.evolution.lineage import lineage
 from memos.evolution.report import report
 from memos.evolution.shown import policies_of, skills_of
+from memos.evolution.skills import skills
 from memos.memory.acting import Evolved, LearningEvents, LearningReport, Lineage, WorldAnswer, WorldPath
 from memos.memory.episode import EpisodeDetail, Episodes
 from memos.memory.filter import Compare, Field, Op

@@ -11,12 +11,12 @@ from datetime import datetime
 from typing import Any
 
 from memos.errors import InvalidInput, NotFound
-from memos.evolution import ongoing
-from memos.evolution.boundary import TaskChoice
-from memos.evolution.capture import REFLECTION, Call, plain_use
-from memos.evolution.directives import tell_directives
-from memos.evolution.directives_heard import Directive
-from memos.evolution.ongoing import Begun, Kept, Place, Prepared, Who, Worded, keep_step, remember, reported
+from memos.evolution.directives.directives import tell_directives
+from memos.evolution.directives.heard import Directive
+from memos.evolution.episodes import ongoing
+from memos.evolution.episodes.boundary import TaskChoice
+from memos.evolution.episodes.capture import REFLECTION, Call, plain_use
+from memos.evolution.episodes.ongoing import Begun, Kept, Place, Prepared, Who, Worded, keep_step, remember, reported
 from memos.memory.acting import OutcomeReported
 from memos.memory.episode import Relation, RelationKind, Signal, SignalSource, StepRole
 from memos.memory.ids import new_id

@@ -14,8 +14,9 @@ from memos.arguments import listed, member
 from memos.cubes.archive import check_outside
 from memos.cubes.folders import write_file, write_folders
 from memos.errors import InvalidInput, NotFound
-from memos.evolution import skill_edit, skill_folder
 from memos.evolution.shown import skills_of
+from memos.evolution.skills import edit as skill_edit
+from memos.evolution.skills import folder as skill_folder
 from memos.memory.acting import Published
 from memos.memory.filter import Compare, Field, Op
 from memos.memory.ids import is_id

@@ -8,7 +8,7 @@ from typing import Any
 
 from memos.arguments import checked_tags, listed
 from memos.errors import Conflict, InvalidInput, ModelError, NotFound
-from memos.evolution.skill_edit import EDITED_THERE
+from memos.evolution.skills.edit import EDITED_THERE
 from memos.memory.filter import Filter, parse_filter
 from memos.memory.image import images_in
 from memos.memory.model import Kind, Layer, Memory

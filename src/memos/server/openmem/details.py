@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import tzinfo
 from typing import Any
 
-from memos.evolution.skill_text import action_text
+from memos.evolution.skills.text import action_text
 from memos.memory.hit import Hit
 from memos.memory.learned import SkillBody
 from memos.memory.model import Kind, Memory

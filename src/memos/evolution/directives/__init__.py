@@ -1,0 +1,1 @@
+"""A user's standing wishes and opinions, read from their own words."""

@@ -1,0 +1,1 @@
+"""What an agent reports: its steps kept, cut into episodes."""

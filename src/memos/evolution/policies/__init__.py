@@ -1,0 +1,1 @@
+"""Policies: what worked in two tasks or more."""

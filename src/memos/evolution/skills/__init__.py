@@ -1,0 +1,1 @@
+"""Skills: made of policies, written, edited, exported and imported."""

@@ -1,0 +1,1 @@
+"""What episodes and steps were worth, and how reliable what was learned is."""

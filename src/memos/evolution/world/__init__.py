@@ -1,0 +1,1 @@
+"""The world model: what an environment is like, with its evidence."""
