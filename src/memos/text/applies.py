@@ -11,6 +11,7 @@ from functools import lru_cache
 
 from memos.memory.learned import Action, Form, Parameter, PolicyBody, SkillBody
 from memos.text.analysis import analyze, content_terms, is_stop
+from memos.text.courtesy import bare_request
 from memos.text.signature import error_signature, telling_line
 from memos.text.template import fill, match, match_any, may_match, names, wide
 
@@ -249,7 +250,8 @@ def _by_goal(body: PolicyBody, now: Situation, said: Sequence[Words]) -> Applies
         return None
     spaced = _wide(body.parameters)
     bare = goal.rstrip(_END)  # the end of a sentence is no part of a name; that of a path ("in ..") may be
-    for text in dict.fromkeys((bare, goal) if bare[-1:].isalnum() else (goal, bare)):
+    plain = bare_request(goal).rstrip(_END)
+    for text in dict.fromkeys((plain, bare, goal) if bare[-1:].isalnum() else (goal, bare, plain)):
         values = match_any(possible, text, wide=spaced)
         if values is not None:
             return Applies(SAID * 0.95, "goal", values)

@@ -19,6 +19,7 @@ from memos.memory.ids import unique_key
 from memos.memory.learned import Form
 from memos.storage.sqlite.lived import Lesson
 from memos.text.applies import alike, words_of
+from memos.text.courtesy import bare_request
 from memos.text.signature import action_head, context_key, error_signature, signature_key, telling_line
 from memos.text.template import LONGEST
 
@@ -109,7 +110,7 @@ def told(lesson: Lesson, environment: str, steps: Mapping[int, Step]) -> Told | 
     return Told(
         lesson,
         environment,
-        _plain(goal.words) if goal else "",
+        bare_request(_plain(goal.words)) if goal else "",
         _plain(telling_line(said(failed))) if failed else "",
         use.tool if use else "",
         use.input[:LONGEST] if use else "",
