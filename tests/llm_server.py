@@ -46,6 +46,8 @@ class Answer:
     cut: int | None = None
     stall: int | None = None
     raw: bytes | None = None
+    events: tuple[bytes, ...] | None = None
+    """The events of a stream, as they are."""
     usage: bool = True
     done: bool = True
     """Whether a stream ends with `[DONE]`."""
@@ -224,6 +226,8 @@ def _handler(server: LlmServer) -> type[BaseHTTPRequestHandler]:
                 wire: type[_OpenAI] | type[_Anthropic] = _Anthropic if path.endswith("/messages") else _OpenAI
                 if answer.status != 200:
                     self._whole(answer, _error(answer))
+                elif answer.events is not None and request.body.get("stream"):
+                    self._streamed(answer, _Said(answer.events))
                 elif answer.raw is not None:
                     self._whole(answer, answer.raw)
                 elif request.body.get("stream"):
@@ -298,6 +302,16 @@ def _error(answer: Answer) -> bytes:
 def _data(value: object, event: str = "") -> bytes:
     name = f"event: {event}\n" if event else ""
     return f"{name}data: {json.dumps(value, ensure_ascii=False)}\n\n".encode()
+
+
+@dataclass
+class _Said:
+    """Events as they are."""
+
+    said: tuple[bytes, ...]
+
+    def events(self) -> Iterator[bytes]:
+        yield from self.said
 
 
 class _OpenAI:

@@ -52,8 +52,8 @@ async def connected(
 ) -> AsyncIterator[Calls]:
     """A client connected to the tools over a memory system, in this process. `wire`: legacy has the handshake of older hosts."""
     from mcp import Client
-    from memos.mcp.door import Door
     from memos.mcp.server import make_server, tools_of
+    from memos.tools.door import Door
 
     door = Door.to(memos, local=True, **how)
     async with Client(make_server(lambda request: door, tools_of(mode, extra)), mode=wire) as client:

@@ -15,6 +15,8 @@ import pytest
         ("openai_agents", "agents", "openai-agents"),
         ("anthropic_memory", "anthropic", "anthropic"),
         ("pydantic_ai", "pydantic_ai", "pydantic-ai"),
+        ("llama_index", "llama_index", "llamaindex"),
+        ("crewai", "crewai", "crewai"),
     ],
 )
 def test_a_missing_framework_is_named(module: str, package: str, extra: str) -> None:
@@ -25,7 +27,9 @@ def test_a_missing_framework_is_named(module: str, package: str, extra: str) -> 
 
 
 def test_importing_the_package_loads_no_framework() -> None:
-    code = "import sys, memos.compat, memos.compat.door, memos.compat.memory_files, memos.compat.items, memos.compat.matching; "
+    code = (
+        "import sys, memos.compat, memos.door, memos.compat.memory_files, memos.compat.items, memos.compat.matching; "
+    )
     code += "print(sorted({'langgraph', 'langchain_core', 'agents', 'openai', 'anthropic', 'pydantic_ai'} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert done.stdout.strip() == "[]", done.stderr

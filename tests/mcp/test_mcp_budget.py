@@ -10,8 +10,8 @@ from pydantic import Field
 
 from mcp_calls import connected
 from memos import AsyncMemOS
-from memos.mcp.args import Listing
-from memos.mcp.budget import fitted, piece, preview
+from memos.tools.args import Listing
+from memos.tools.budget import fitted, piece, preview
 
 pytest.importorskip("mcp.server", reason="the extra 'mcp' is not installed")
 

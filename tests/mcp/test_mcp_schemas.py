@@ -13,6 +13,7 @@ import jsonschema
 from mcp_arguments import invalid, valid
 from mcp_calls import Calls, connected
 from memos import AsyncMemOS
+from memos.mcp.published import listed
 from memos.mcp.server import TOOLSETS, tools_of
 
 TOOLS = {tool.name: tool for tool in tools_of("memos", ("memos-server", "reference"))}
@@ -84,7 +85,7 @@ async def fresh(memos: AsyncMemOS, calls: Calls, tool: str, arguments: dict[str,
 
 @pytest.mark.parametrize("name", [name for name in TOOLS if name not in MODELS])
 async def test_every_call_its_schema_allows_succeeds(memos: AsyncMemOS, tmp_path: Any, name: str) -> None:
-    schema = TOOLS[name].listed().input_schema
+    schema = listed(TOOLS[name]).input_schema
     async with connected(
         memos, user="ada", extra=("memos-server", "reference"), any_user=True, dumps=tmp_path / "dumps"
     ) as calls:
@@ -98,7 +99,7 @@ async def test_every_call_its_schema_allows_succeeds(memos: AsyncMemOS, tmp_path
 
 @pytest.mark.parametrize("name", TOOLS)
 async def test_every_call_it_does_not_allow_is_an_error_that_names_the_field(memos: AsyncMemOS, name: str) -> None:
-    schema = TOOLS[name].listed().input_schema
+    schema = listed(TOOLS[name]).input_schema
     async with connected(memos, user="ada", extra=("memos-server", "reference"), any_user=True) as calls:
         seeds = await seeded(memos, calls, name)
         for field, arguments in invalid(schema, seeds):
@@ -111,18 +112,18 @@ async def test_every_call_it_does_not_allow_is_an_error_that_names_the_field(mem
 
 def test_what_is_published_is_a_schema_a_host_can_read() -> None:
     for name, tool in TOOLS.items():
-        listed = tool.listed()
-        jsonschema.Draft202012Validator.check_schema(listed.input_schema)
-        jsonschema.Draft202012Validator.check_schema(listed.output_schema)
-        assert listed.input_schema["type"] == listed.output_schema["type"] == "object", name
-        assert listed.input_schema["additionalProperties"] is False, name
-        assert "$ref" not in str(listed.input_schema), name  # some hosts resolve none
-        assert not {"anyOf", "oneOf", "allOf"} & listed.input_schema.keys(), name  # and refuse these on top
-        assert listed.description and listed.title
+        one = listed(tool)
+        jsonschema.Draft202012Validator.check_schema(one.input_schema)
+        jsonschema.Draft202012Validator.check_schema(one.output_schema)
+        assert one.input_schema["type"] == one.output_schema["type"] == "object", name
+        assert one.input_schema["additionalProperties"] is False, name
+        assert "$ref" not in str(one.input_schema), name  # some hosts resolve none
+        assert not {"anyOf", "oneOf", "allOf"} & one.input_schema.keys(), name  # and refuse these on top
+        assert one.description and one.title
 
 
 def test_annotations_say_what_a_tool_may_do() -> None:
-    hints = {name: tool.listed().annotations for name, tool in TOOLS.items()}
+    hints = {name: listed(tool).annotations for name, tool in TOOLS.items()}
     assert {n for n, h in hints.items() if h.destructive_hint} == {
         "memos_update", "memos_delete", "memos_forget", "memos_feedback", "update_memory", "delete_memory",
         "delete_all_memories", "delete_entities", "delete_observations", "delete_relations",
@@ -135,7 +136,7 @@ def test_annotations_say_what_a_tool_may_do() -> None:
 
 
 def test_the_six_tools_of_the_local_plugin_take_its_arguments() -> None:
-    taken = {name: set(TOOLS[name].listed().input_schema["properties"]) for name in TOOLS}
+    taken = {name: set(listed(TOOLS[name]).input_schema["properties"]) for name in TOOLS}
     assert taken["memos_search"] >= {"query", "maxResults", "tier1topK", "tier2topK", "tier3topK", "sessionScope"}
     assert taken["memos_get"] >= {"id", "kind"}
     assert taken["memos_timeline"] >= {"episodeId", "limit"}
@@ -157,7 +158,5 @@ def test_the_names_of_other_servers_are_all_there() -> None:
 
 
 def test_the_published_tools_are_short_enough_for_a_prompt() -> None:
-    sent = [
-        tool.listed().model_dump_json(include={"name", "description", "input_schema"}) for tool in TOOLSETS["memos"]
-    ]
+    sent = [listed(tool).model_dump_json(include={"name", "description", "input_schema"}) for tool in TOOLSETS["memos"]]
     assert sum(map(len, sent)) < 20_000  # about 5,000 tokens

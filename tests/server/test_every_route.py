@@ -59,6 +59,7 @@ class Sample:
     params: Callable[[Case], dict[str, Any]] | None = None
     path: Callable[[Case], dict[str, str]] = lambda case: {}
     body: Callable[[Case], bytes] | None = None
+    headers: Callable[[Case], dict[str, str]] | None = None
     acts: bool = True
     fails: bool = False
     shows: bool = False
@@ -125,6 +126,11 @@ def said(c: Case) -> list[dict[str, str]]:
 
 
 CHAT = asked("own", lambda c: {"user_id": c.me, "query": "q", "business_key": "k"}, writes=True, ok=(503,))
+
+# The model's server that would be asked is not configured.
+PROXY = {
+    "headers": lambda c: {"X-Memory-User": c.me, "X-Memory-Cube": c.cube}, "writes": True, "ok": (503,),
+}  # fmt: skip
 
 SAMPLES: dict[tuple[str, str], Sample] = {
     ("GET", "/health"): Sample("public"),
@@ -257,6 +263,11 @@ SAMPLES: dict[tuple[str, str], Sample] = {
     ("POST", "/v1/keys"): asked("admin", lambda c: {"user": "alice"}, ok=(201,)),
     ("DELETE", "/v1/keys/{id}"): Sample("alice", path=lambda c: {"id": c.key}),
     ("GET", "/v1/audit"): Sample("admin"),
+    # -- OpenAI's API, before a model ----------------------------------------------------------------------------------
+    ("POST", "/v1/chat/completions"): asked("write", lambda c: {"messages": said(c)}, **PROXY),
+    ("POST", "/v1/responses"): asked("write", lambda c: {"input": said(c)}, **PROXY),
+    ("GET", "/v1/models"): Sample("key"),
+    ("GET", "/v1/models/{name}"): Sample("key", path=lambda c: {"name": "gpt-4o-mini"}, ok=(404,)),
     # -- the wire of self-hosted MemOS -----------------------------------------------------------------------------
     ("POST", "/product/add"): asked(
         "write", lambda c: {"user_id": c.me, "writable_cube_ids": [c.cube], "messages": said(c)}
@@ -446,7 +457,8 @@ class World:
         """Call a route with somebody's key, in somebody's name."""
         sample, case = SAMPLES[route], await self.fresh()
         case.me = me
-        options: dict[str, Any] = {"headers": self.headers(who)}
+        more = sample.headers(case) if sample.headers is not None else {}
+        options: dict[str, Any] = {"headers": self.headers(who) | more}
         if sample.params is not None:
             options["params"] = sample.params(case)
         if sample.json is not None:
@@ -621,7 +633,7 @@ class Visit:
 def in_a_name(sample: Sample) -> bool:
     """Whether the request says in whose name it is asked."""
     one, two = Case(me="one"), Case(me="two")
-    return any(make is not None and make(one) != make(two) for make in (sample.json, sample.params))
+    return any(make is not None and make(one) != make(two) for make in (sample.json, sample.params, sample.headers))
 
 
 def is_refusal(answer: httpx2.Response, statuses: tuple[int, ...]) -> bool:

@@ -30,6 +30,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         from memos.bench import evolution_scale
 
         return evolution_scale.main(given[1:])
+    if given[:1] == ["hermes"]:
+        from memos.bench import hermes
+
+        return hermes.main(given[1:])
     args = _parser().parse_args(given)
     try:
         blocks = asyncio.run(_measure(args))
@@ -47,7 +51,7 @@ def _parser() -> argparse.ArgumentParser:
     p = argparse.ArgumentParser(
         prog=COMMAND,
         description=__doc__,
-        epilog=f"Measured on their own: {COMMAND} serve|evolution|evolution-scale --help",
+        epilog=f"Measured on their own: {COMMAND} serve|evolution|evolution-scale|hermes --help",
     )
     p.add_argument(
         "what",

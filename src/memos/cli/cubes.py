@@ -1,8 +1,7 @@
-"""Commands about whole cubes: list, create, delete, share, export and import."""
+"""Commands about whole cubes: list, create, delete and share."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -84,31 +83,3 @@ def unshare(
     with state.system() as system:
         found = system.share(name, with_user, None, user=state.user)
     state.answer(found, print_all(f"{with_user!r} has no rights on cube {name!r} any more"))
-
-
-def export_cube(
-    ctx: typer.Context,
-    path: Annotated[Path, typer.Argument(help="Archive file to write.")],
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file if it exists.")] = False,
-) -> None:
-    """Write a cube, with all history and vectors, to one portable file."""
-    from memos.cli import render_care
-
-    state = state_of(ctx)
-    with state.system() as system:
-        report = system.export_cube(path, overwrite=overwrite, **state.where)
-    state.answer(report, print_all(render_care.archived("wrote", report, path)))
-
-
-def import_cube(
-    ctx: typer.Context,
-    path: Annotated[Path, typer.Argument(help="Archive file to read.")],
-    name: Annotated[str, typer.Argument(help="Name of the new cube.")],
-) -> None:
-    """Make a new cube of an archive. The file is checked whole before anything is created."""
-    from memos.cli import render_care
-
-    state = state_of(ctx)
-    with state.system() as system:
-        report = system.import_cube(path, name, user=state.user)
-    state.answer(report, print_all(render_care.archived("imported", report, path)))

@@ -1,4 +1,4 @@
-"""`memos hosts`: put MemOS into Claude Code or Codex, take it out, see whether it works. `memos hook`: what they run."""
+"""`memos hosts`: put MemOS into Claude Code, Codex and others, take it out, see whether it works. `memos hook`: what they run."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from memos.hosts.places import Place
 
 app = typer.Typer(
-    help="Plug MemOS into Claude Code or Codex: list, install, uninstall, status, doctor.",
+    help="Plug MemOS into Claude Code, Codex, Hermes ...: list, install, uninstall, status, doctor.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
-Host = Annotated[str, typer.Argument(help="claude-code or codex.")]
+Host = Annotated[str, typer.Argument(help="claude-code, codex, hermes ...: memos hosts list.")]
 Project = Annotated[
     Path | None,
     typer.Option(
@@ -56,9 +56,10 @@ def install(
     """Write hooks and the MCP server into a host's settings, beside what is there. Again: nothing more."""
     from memos.hosts.install import install as install_
     from memos.hosts.places import Reach
+    from memos.hosts.plugged import installing
 
-    state = state_of(ctx)
-    place = _place(host, project, user_level)
+    state, plugin = state_of(ctx), installing(host)
+    place = _place(host, project, user_level) if plugin is None else None
     home = state.settings().home.absolute()
     reach = Reach(
         home=home if home != Path.home() / ".memos" else None,
@@ -67,12 +68,18 @@ def install(
         user=None if state.user == "default" else state.user,
         cube=state.cube,
         max_tokens=max_tokens,
+        tools=mcp,
     )
-    done = install_(place, reach, home, mcp=mcp, dry_run=dry_run)
+    if plugin is not None:
+        _no_project(host, project)
+        done = plugin.install(reach, home, dry_run=dry_run)
+    else:
+        assert place is not None
+        done = install_(place, reach, home, mcp=mcp, dry_run=dry_run)
     state.answer(done, print_all(_told(done, "put into", "is in already")))
     for note in done.notes if done.files else ():
         state.tell(f"memos: note: {note}")
-    if mcp and key_file is not None:
+    if mcp and plugin is None and key_file is not None:
         state.tell("memos: note: the MCP server reads the key from MEMOS_API_KEY; set it where the host is started")
 
 
@@ -82,9 +89,15 @@ def uninstall(
 ) -> None:
     """Take MemOS out of a host's settings, as if it had never been there. What it remembers stays."""
     from memos.hosts.install import uninstall as uninstall_
+    from memos.hosts.plugged import installing
 
-    state = state_of(ctx)
-    done = uninstall_(_place(host, project, user_level), state.settings().home, dry_run=dry_run)
+    state, plugin = state_of(ctx), installing(host)
+    home = state.settings().home.absolute()
+    if plugin is not None:
+        _no_project(host, project)
+        done = plugin.uninstall(home, dry_run=dry_run)
+    else:
+        done = uninstall_(_place(host, project, user_level), home, dry_run=dry_run)
     state.answer(done, print_all(_told(done, "taken out of", "is not in")))
 
 
@@ -94,8 +107,9 @@ def list_hosts(ctx: typer.Context) -> None:
     from memos.hosts.hook import HOSTS
     from memos.hosts.install import standing
     from memos.hosts.places import place_of
+    from memos.hosts.plugged import standings
 
-    found = [standing(place_of(host)) for host in HOSTS]
+    found = [standing(place_of(host)) for host in HOSTS] + standings(state_of(ctx).settings().home)
     lines = [f"{one.host:12} {'installed' if one.events else 'not installed':14} {one.hooks_file}" for one in found]
     state_of(ctx).answer(found, print_all(*lines))
 
@@ -114,9 +128,15 @@ def status(ctx: typer.Context, project: Project = None) -> None:
 def doctor(ctx: typer.Context, host: Host, project: Project = None, user_level: UserLevel = False) -> None:
     """Run an installed hook as the host would, and say what is wrong. Exit code 1 when something is."""
     from memos.hosts.doctor import examine
+    from memos.hosts.plugged import examining
 
-    state = state_of(ctx)
-    found = examine(_place(host, project, user_level), state.settings().home)
+    state, plugin = state_of(ctx), examining(host)
+    home = state.settings().home
+    if plugin is not None:
+        _no_project(host, project)
+        found = plugin.examine(home)
+    else:
+        found = examine(_place(host, project, user_level), home)
     state.answer(found, print_all(*found.lines()))
     if not found.well:
         raise typer.Exit(1)
@@ -151,6 +171,13 @@ def _place(host: str, project: Path | None, user_level: bool) -> Place:
     if project is not None and user_level:
         raise InvalidInput("--project and --user-level exclude each other")
     return place_of(host, project.expanduser().absolute() if project is not None else None)
+
+
+def _no_project(host: str, project: Path | None) -> None:
+    from memos.errors import InvalidInput
+
+    if project is not None:
+        raise InvalidInput(f"{host} has one place for its settings; leave out --project")
 
 
 def _told(done: Installed, did: str, nothing: str) -> str:

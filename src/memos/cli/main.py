@@ -26,6 +26,7 @@ from memos.cli import (
     lineage,
     mcp,
     memories,
+    moving,
     policies,
     profile,
     reading,
@@ -211,8 +212,8 @@ _GROUPS: Mapping[str, Mapping[str, Callable[..., Any] | typer.Typer]] = {
     },
     "Cubes and accounts": {
         "cubes": cubes.app,
-        "export": cubes.export_cube,
-        "import": cubes.import_cube,
+        "export": moving.export,
+        "import": moving.bring_in,
         "users": accounts.users,
         "keys": accounts.keys,
         "grants": accounts.grants,

@@ -16,7 +16,7 @@ from memos.errors import InvalidInput, Unavailable
 
 if TYPE_CHECKING:
     from memos.cli.state import State
-    from memos.mcp.door import Door
+    from memos.tools.door import Door
 
 app = typer.Typer(
     invoke_without_command=True,
@@ -60,9 +60,9 @@ def mcp(
     import asyncio
 
     _need_package()
-    from memos.mcp.door import LEAST_BUDGET, MOST_BUDGET
     from memos.mcp.server import tools_of
     from memos.mcp.stdio import serve_stdio
+    from memos.tools.door import LEAST_BUDGET, MOST_BUDGET
 
     quiet_logs()
     chosen = tools_of(mode, tools or ())
@@ -158,7 +158,7 @@ def export_graph(
 @contextlib.asynccontextmanager
 async def _door(ctx: typer.Context, url: str | None, **how: Any) -> AsyncIterator[Door]:
     """The memory that is served: the data folder's, or a server's."""
-    from memos.mcp.door import Door
+    from memos.tools.door import Door
 
     state = state_of(ctx)
     if url is not None:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+import signal
+import threading
 from typing import Annotated, Any
 
 import typer
@@ -41,6 +45,9 @@ def serve(
         str | None,
         typer.Option("--log-level", help="debug, info, warning or error (default: info).", show_default=False),
     ] = None,
+    until_eof: Annotated[
+        bool, typer.Option("--until-eof", help="End when standard input does: for a program that starts its own server.")
+    ] = False,
 ) -> None:
     """Serve the memories over HTTP until told to end. Whatever MEMOS_SERVER_… can set is shown by `memos config`."""
     try:
@@ -79,7 +86,17 @@ def serve(
             )
         print(line, flush=True)
 
+    if until_eof:
+        threading.Thread(target=_until_eof, daemon=True, name="until-eof").start()
     try:
         run(lambda: AsyncMemOS(settings=settings), options, ready)
     finally:
         reach.withdraw(str(settings.home))
+
+
+def _until_eof() -> None:
+    """End this process, well, when nobody is left at the other end of standard input."""
+    with contextlib.suppress(OSError, ValueError):
+        while os.read(0, 1 << 16):
+            pass
+    os.kill(os.getpid(), signal.SIGTERM)

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
-from memos.compat.door import Door
 from memos.compat.memory_files import Files, Refused
+from memos.door import Door
 from memos.errors import MemosError
 from memos.memory.model import Memory
 

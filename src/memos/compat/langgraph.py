@@ -14,9 +14,9 @@ from threading import Event, Thread
 from typing import Any
 from uuid import uuid4
 
-from memos.compat.door import Door, plain
 from memos.compat.items import NAME, Entry, expiry, place, read, searchable
 from memos.compat.matching import begins_with, fits, namespace_fits, pushed_down
+from memos.door import Door, plain
 from memos.errors import InvalidInput, MemosError, NotFound, Unavailable
 from memos.logs import get_logger
 from memos.memory.hit import SearchStatus

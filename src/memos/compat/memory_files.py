@@ -14,7 +14,7 @@ from typing import Any
 from urllib.parse import unquote
 from uuid import uuid4
 
-from memos.compat.door import Door
+from memos.door import Door
 from memos.memory.model import Memory
 from memos.reading.parts import is_blank
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, cast
 from uuid import uuid4
 
-from memos.compat.door import Door, plain
+from memos.door import Door, plain
 from memos.storage.names import check_name
 
 try:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
-from memos.compat.door import Door
+from memos.door import Door
 from memos.errors import Conflict, InvalidInput, NotFound
 
 try:

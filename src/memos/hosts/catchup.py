@@ -6,7 +6,7 @@ import os
 
 from memos.hosts.reach import Memory, Refused
 from memos.hosts.session import Session, digest
-from memos.hosts.transcript import MOST_TEXT, OWN_TOOLS, SUBAGENTS, Call, Turn, fit, helper_turn, turns
+from memos.moving.transcript import MOST_TEXT, OWN_TOOLS, SUBAGENTS, Call, Turn, fit, helper_turn, turns
 
 TYPE_CHECKING = False  # as in typing, which takes longer to import than the rest of this
 if TYPE_CHECKING:

@@ -41,7 +41,8 @@ class Overview:
         out = [f"server on {self.home}: {at}"]
         for one in self.places:
             mcp = "MCP server" if one.mcp else "no MCP server"
-            what = f"{len(one.events)} hooks, {mcp}" if one.events or one.mcp else "not installed"
+            hooks = one.what or f"{len(one.events)} hooks, {mcp}"
+            what = hooks if one.events or one.mcp else "not installed"
             out.append(f"{one.host} ({one.scope}): {what}{f'; {one.problem}' if one.problem else ''}")
         if self.behind:
             out.append(f"{self.behind} sessions have something to report still; the next session of the host does it")
@@ -51,13 +52,14 @@ class Overview:
 @dataclass(frozen=True, slots=True)
 class Examined:
     """How an installed hook did. `seconds`: its round trip, as the host would wait for it. `problems`: what is wrong, to be
-    mended from the first on.
+    mended from the first on. `what` took these seconds.
     """
 
     host: str
     scope: str
     seconds: float | None
     problems: tuple[str, ...]
+    what: str = "a hook took"
 
     @property
     def well(self) -> bool:
@@ -67,13 +69,15 @@ class Examined:
     def lines(self) -> list[str]:
         """For people."""
         head = f"{self.host} ({self.scope}): {'well' if self.well else 'not well'}"
-        took = [] if self.seconds is None else [f"a hook took {self.seconds * 1_000:.0f} ms"]
+        took = [] if self.seconds is None else [f"{self.what} {self.seconds * 1_000:.0f} ms"]
         return [head, *(f"  {line}" for line in (*took, *self.problems))]
 
 
 def overview(home: Path, project: Path) -> Overview:
     """What is installed for the user and in a project."""
-    places = [standing(place_of(host, where)) for host in HOSTS for where in (None, project)]
+    from memos.hosts.plugged import standings
+
+    places = [standing(place_of(host, where)) for host in HOSTS for where in (None, project)] + standings(home)
     shown = tuple(p for p in places if p.scope == "user" or p.events or p.problem)
     behind = len(list((home / "hosts" / "sessions").glob("*.behind")))
     return Overview(home, running(str(home)), behind, shown)
@@ -88,16 +92,22 @@ def examine(place: Place, home: Path) -> Examined:
         return Examined(place.host, place.scope, None, tuple(problems))
     if now.missing:
         problems.append(f"no hook for {', '.join(now.missing)}: memos hosts install {place.host}")
-    seconds, problem = _run(now.command or "")
+    seconds, problem = try_hook(now.command or "", home, place.host)
     if problem:
         problems.append(problem)
-    for left in (home / "hosts" / "sessions").glob(f"{place.host}-{digest(_SESSION)}.json*"):
-        left.unlink(missing_ok=True)
     return Examined(place.host, place.scope, seconds, tuple(problems))
 
 
+def try_hook(command: str, home: Path, host: str) -> tuple[float | None, str | None]:
+    """The seconds a hook took at the start of a session of nobody, and what it complained of. It leaves nothing behind."""
+    try:
+        return _run(command)
+    finally:
+        for left in (home / "hosts" / "sessions").glob(f"{host}-{digest(_SESSION)}.json*"):
+            left.unlink(missing_ok=True)
+
+
 def _run(command: str) -> tuple[float | None, str | None]:
-    """The seconds a hook took, and what it complained of."""
     words: str | list[str] = command if os.name == "nt" else shlex.split(command)
     event = json.dumps({"hook_event_name": "SessionStart", "session_id": _SESSION, "source": "doctor"})
     start = time.perf_counter()

@@ -67,12 +67,16 @@ def read(path: Path) -> bytes | None:
         raise InvalidInput(f"{path} is a folder") from None
 
 
-def edit_json(path: Path, change: Callable[[Document], None], before: bytes | None = None) -> Edit:
-    """The edit that `change` makes of a JSON file. Raises InvalidInput naming the file when it cannot be read."""
+def edit_json(
+    path: Path, change: Callable[[Document], None], before: bytes | None = None, *, json5: bool = False
+) -> Edit:
+    """The edit that `change` makes of a JSON file (`json5`: or one in JSON5). Raises InvalidInput naming the file when
+    it cannot be read.
+    """
     before = read(path) if before is None else before
     text = "" if before is None else _text(path, before)
     try:
-        document = Document(text if text.strip() else "{}\n")
+        document = Document(text if text.strip() else "{}\n", json5=json5)
         if not isinstance(document.value, dict):
             raise InvalidInput("it is no JSON object")
         change(document)

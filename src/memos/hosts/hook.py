@@ -15,7 +15,7 @@ import time
 from memos.hosts import catchup
 from memos.hosts.reach import Away, Embedded, Memory, Nowhere, Refused, Server, key_in, running
 from memos.hosts.session import Session, digest, left_behind
-from memos.hosts.transcript import (
+from memos.moving.transcript import (
     MOST_OUTPUT,
     MOST_TEXT,
     OWN_TOOLS,
@@ -28,7 +28,7 @@ from memos.hosts.transcript import (
     plain_output,
     turns,
 )
-from memos.hosts.transcript import Call as _Call
+from memos.moving.transcript import Call as _Call
 
 TYPE_CHECKING = False  # as in typing, which takes longer to import than the rest of this
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 HOSTS = ("claude-code", "codex")
+PLUGGED = ("dsh",)  # hosts whose plugin of ours runs this
 DEADLINES = {
     "UserPromptSubmit": 5.0,
     "PostToolUse": 3.0,
@@ -58,7 +59,7 @@ _VALUES = (
     "--environment",
 )
 _USAGE = (
-    f"usage: memos hook {{{'|'.join(HOSTS)}}} [{' X] ['.join(_VALUES)} X] [--no-embedded], the event's JSON on stdin"
+    f"usage: memos hook {{{'|'.join(HOSTS + PLUGGED)}}} [{' X] ['.join(_VALUES)} X] [--no-embedded], the event's JSON on stdin"
 )
 
 
@@ -140,6 +141,11 @@ class Run:
                 with other.held(self.until):
                     catchup.take_over(self.memory, other, {**self.who, "session": other.id})
                     other.behind = False
+            if self.host in PLUGGED:
+                from memos.hosts.dsh import journals
+
+                folder = os.path.dirname(str(self.event.get("transcript_path") or ""))
+                journals.sweep(folder, self.home, self.memory, self.who, self.until)
 
     def _last_prompt(self) -> str:
         path = str(self.event.get("transcript_path") or "")
@@ -175,6 +181,9 @@ class Run:
             return ""
         call = self._call(tool, id, failed)
         session = self._session()
+        if self.host in PLUGGED:  # is told of failures only: what came before them is in the journal
+            with session.held(self.until):
+                self._take_over(session)
         if not id or session.is_behind or (self.memory.embedded and call.ok is not False):
             return ""  # the end of the turn takes it over: behind what it belongs to, and for less
         fields = {**self.who, **call.fields(), "max_tokens": min(HINT_TOKENS, self.tokens)}
@@ -234,6 +243,11 @@ class Run:
         with self._session().held(self.until) as session:
             self._take_over(session, over=True)
         self.memory.tell("end_session", self.who)
+        if self.host in PLUGGED:
+            from memos.hosts.dsh import journals
+
+            with session.held(self.until):
+                journals.clear(session)
         return ""
 
     def _block(self, context: object, tokens: int) -> str:
@@ -297,7 +311,7 @@ def _given(arguments: list[str]) -> dict[str, str] | None:
             out[name] = value if equals else next(items, "")
         elif item == "--no-embedded":
             out[item] = "yes"
-        elif item in HOSTS:
+        elif item in HOSTS + PLUGGED:
             out["host"] = item
         elif item[:1].isupper():
             out["--event"] = item

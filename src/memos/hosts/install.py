@@ -27,7 +27,9 @@ class Installed:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """Whether MemOS is in a host: `events` that have its hook, whether its MCP server is there, and the hook's command."""
+    """Whether MemOS is in a host: `events` that have its hook, whether its MCP server is there, and the hook's command.
+    `what`: what is there instead of hooks, in a host that takes a plugin.
+    """
 
     host: str
     scope: str
@@ -37,6 +39,7 @@ class Standing:
     mcp: bool
     command: str | None
     problem: str | None = None
+    what: str | None = None
 
 
 def install(place: Place, reach: Reach, home: Path, *, mcp: bool = True, dry_run: bool = False) -> Installed:

@@ -1,4 +1,4 @@
-"""Edits JSON text in place, with comments and trailing commas where there are some: what is not edited stays byte for byte.
+"""Edits JSON (and JSON5) text in place, with comments and trailing commas where there are some: what is not edited stays as it is.
 
 Hosts keep settings that people write by hand; reading and writing them anew would lose order, comments and layout.
 """
@@ -18,6 +18,11 @@ _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 _STRING = re.compile(r'"(?:[^"\\\x00-\x1f]|\\.)*"')
 _REST = re.compile(r"[ \t]*//[^\r\n]*(?=\r?\n)")
 _WORDS = {"true": True, "false": False, "null": None}
+_NAME = re.compile(r"[^\W\d][\w$]*|[$_][\w$]*")  # of a member, in JSON5
+_STRING5 = re.compile(r"""'(?:[^'\\\n\r]|\\(?s:.))*'|"(?:[^"\\\n\r]|\\(?s:.))*\"""")
+_NUMBER5 = re.compile(r"[+-]?(?:0[xX][0-9a-fA-F]+|Infinity|NaN|(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)")
+_ESCAPE5 = re.compile(r"\\(?:\r\n|u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|(?s:.))")
+_ESCAPED5 = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v", "0": "\0"}
 _DEEPEST = 200
 
 
@@ -37,10 +42,12 @@ class Node:
 
 
 class Document:
-    """A JSON text that is edited. Raises InvalidInput for one that cannot be read."""
+    """A JSON text that is edited. `json5`: in which names may stand without quotes, and texts between single ones. Raises
+    InvalidInput for one that cannot be read.
+    """
 
-    def __init__(self, text: str) -> None:
-        self.text = text
+    def __init__(self, text: str, *, json5: bool = False) -> None:
+        self.text, self._json5 = text, json5
         self.root = Node(0)
         self._read()
 
@@ -190,8 +197,10 @@ class Document:
             return self._object(at, depth)
         if head == "[":
             return self._list(at, depth)
-        if head == '"':
+        if head == '"' or (self._json5 and head == "'"):
             return self._string(at)
+        if self._json5 and (written := _NUMBER5.match(self.text, at)) is not None:
+            return Node(at, written.end(), _number5(written[0]))
         number = _NUMBER.match(self.text, at)
         if number is not None:
             return Node(at, number.end(), json.loads(number[0]))
@@ -203,7 +212,7 @@ class Document:
     def _object(self, at: int, depth: int) -> Node:
         node = Node(at, value={})
         for begin in self._parts(node, "}"):
-            name = self._string(begin)
+            name = self._name(begin)
             colon = self._blank(name.end)
             if self.text[colon : colon + 1] != ":":
                 raise self._wrong(colon)
@@ -240,7 +249,13 @@ class Document:
             elif self.text[at : at + 1] != close:
                 raise self._wrong(at)
 
+    def _name(self, at: int) -> Node:
+        plain = _NAME.match(self.text, at) if self._json5 else None
+        return self._string(at) if plain is None else Node(at, plain.end(), plain[0])
+
     def _string(self, at: int) -> Node:
+        if self._json5 and (written := _STRING5.match(self.text, at)) is not None:
+            return Node(at, written.end(), _ESCAPE5.sub(_escaped5, written[0][1:-1]))
         found = _STRING.match(self.text, at)
         if found is None:
             raise self._wrong(at)
@@ -252,7 +267,7 @@ class Document:
     def _blank(self, at: int) -> int:
         """The first place from `at` on that is neither blank nor comment."""
         while at < len(self.text):
-            if self.text[at] in " \t\r\n":
+            if self.text[at] in " \t\r\n" or (self._json5 and self.text[at].isspace()):
                 at += 1
             elif self.text.startswith("//", at):
                 end = self.text.find("\n", at)
@@ -269,6 +284,20 @@ class Document:
     def _wrong(self, at: int) -> InvalidInput:
         line = self.text.count("\n", 0, at) + 1
         return InvalidInput(f"it cannot be read as JSON, at line {line}")
+
+
+def _number5(written: str) -> float:
+    sign, plain = (-1, written[1:]) if written[0] == "-" else (1, written.removeprefix("+"))
+    if plain[:2] in ("0x", "0X"):
+        return sign * int(plain, 16)
+    return sign * (int(plain) if plain.isdigit() else float(plain))
+
+
+def _escaped5(found: re.Match[str]) -> str:
+    told = found[0][1:]
+    if told[0] in "ux" and len(told) > 1:
+        return chr(int(told[1:], 16))
+    return "" if told[0] in "\r\n\u2028\u2029" else _ESCAPED5.get(told, told)
 
 
 def _child(node: Node, step: Step) -> Node | None:

@@ -23,7 +23,9 @@ _FOREVER = "*"
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """How what a host starts reaches the memory. `url` None: the server that runs on the home, else the library."""
+    """How what a host starts reaches the memory. `url` None: the server that runs on the home, else the library. `tools`: whether
+    the agent gets the tools of `memos mcp`, in a host that takes a plugin and an MCP server.
+    """
 
     home: Path | None = None
     url: str | None = None
@@ -31,6 +33,7 @@ class Reach:
     user: str | None = None
     cube: str | None = None
     max_tokens: int = 1_500
+    tools: bool = True
 
     def hook(self, host: str) -> list[str]:
         """The command of a hook, as words."""

@@ -7,17 +7,14 @@ made of what it says, so that the same thing told twice, by whomever, is there o
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from memos.mcp.door import Door
 from memos.memory.model import Memory
+from memos.moving.graph_file import SESSION, TAG, Tie
+from memos.tools.door import Door
 
-TAG = "knowledge-graph"
-SESSION = "knowledge-graph"
 _PAGE = 1_000
 _BATCH = 500  # messages of one add
 _OF = {"contains": TAG}
@@ -30,15 +27,6 @@ class Node:
     name: str
     type: str
     observations: list[str] = field(default_factory=list)
-
-
-@dataclass(frozen=True, slots=True)
-class Tie:
-    """A relation, in the active voice."""
-
-    src: str
-    dst: str
-    type: str
 
 
 @dataclass(slots=True)
@@ -119,29 +107,6 @@ def _take(out: Held, said: list[tuple[str, str]], memory: Memory) -> None:
         case _:
             return  # somebody else's tag
     out.ids.setdefault(key, []).append(memory.id)
-
-
-def entity_message(name: str, type: str) -> dict[str, Any]:
-    """The record of an entity. There is one for a name, whatever its type."""
-    return _message(f"{name} ({type})" if type else name, ("entity", name), graph="entity", name=name, entityType=type)
-
-
-def observation_message(name: str, content: str) -> dict[str, Any]:
-    """The record of an observation."""
-    return _message(f"{name}: {content}", ("observation", name, content), graph="observation", name=name)
-
-
-def relation_message(tie: Tie) -> dict[str, Any]:
-    """The record of a relation."""
-    info = {"graph": "relation", "from": tie.src, "to": tie.dst, "relationType": tie.type}
-    return _message(
-        f"{tie.src} {tie.type.replace('_', ' ')} {tie.dst}", ("relation", tie.src, tie.dst, tie.type), **info
-    )
-
-
-def _message(text: str, key: Sequence[str], **info: Any) -> dict[str, Any]:
-    digest = hashlib.sha256(json.dumps(key, ensure_ascii=False).encode("utf-8", "replace")).hexdigest()
-    return {"role": "assistant", "content": text, "message_id": f"graph-{digest[:40]}", "info": info}
 
 
 async def store(door: Door, messages: Sequence[dict[str, Any]]) -> list[bool]:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TextIO, TypeGuard
+from typing import Any
 
 from memos.errors import InvalidInput
-from memos.mcp.door import Door
-from memos.mcp.graph import Held, Tie, entity_message, held, observation_message, relation_message, store
-from memos.reading.parts import is_blank
+from memos.mcp.graph import Held, held, store
+from memos.moving.files import lines, opened
+from memos.moving.graph_file import records
+from memos.tools.door import Door
 
-_LONGEST_LINE = 16 << 20
 _MOST_REPORTED = 20
 _BATCH = 500
 
@@ -38,15 +38,28 @@ class Imported:
         if len(self.skipped) < _MOST_REPORTED:
             self.skipped.append(f"line {line}: {why}")
 
+    def count(self, record: Mapping[str, Any]) -> None:
+        """Count a record as what it is."""
+        match record["info"]["graph"]:
+            case "entity":
+                self.entities += 1
+            case "observation":
+                self.observations += 1
+            case _:
+                self.relations += 1
+
 
 async def load(door: Door, path: Path, *, dry_run: bool = False) -> Imported:
     """Take a file in. What is there already stays; bad lines are reported and left out. Raises InvalidInput for no file."""
     if not await asyncio.to_thread(path.is_file):
         raise InvalidInput(f"{path} is no file")
     done, waiting = Imported(dry_run=dry_run), list[dict[str, Any]]()
-    with path.open(encoding="utf-8", errors="replace") as file:
-        for message in _messages(file, done):
-            waiting.append(message)
+    with opened(path) as file:
+        for number, line in lines(file, path.name):
+            done.lines += 1
+            for record in records(line, number, done.skip):
+                done.count(record)
+                waiting.append(record)
             if len(waiting) >= _BATCH:
                 done.new += await _kept(door, waiting, dry_run=dry_run)
                 waiting = []
@@ -56,58 +69,6 @@ async def load(door: Door, path: Path, *, dry_run: bool = False) -> Imported:
 
 async def _kept(door: Door, messages: list[dict[str, Any]], *, dry_run: bool) -> int:
     return 0 if dry_run else sum(await store(door, messages))
-
-
-def _messages(file: TextIO, done: Imported) -> Iterator[dict[str, Any]]:
-    number = 0
-    while line := file.readline(_LONGEST_LINE + 1):
-        number += 1
-        if len(line) > _LONGEST_LINE:
-            raise InvalidInput(f"line {number} has more than {_LONGEST_LINE >> 20} MB; this is no such file")
-        if not line.strip():
-            continue
-        done.lines += 1
-        try:
-            item = json.loads(line)
-        except (ValueError, RecursionError):
-            done.skip(number, "it is not JSON")
-            continue
-        if not isinstance(item, dict):
-            done.skip(number, "it is no JSON object")
-        elif item.get("type") == "entity":
-            yield from _entity(item, number, done)
-        elif item.get("type") == "relation":
-            yield from _relation(item, number, done)
-        else:
-            done.skip(number, f"its type is {item.get('type')!r:.40}, not entity or relation")
-
-
-def _entity(item: dict[str, Any], number: int, done: Imported) -> Iterator[dict[str, Any]]:
-    name, kind, said = item.get("name"), item.get("entityType", ""), item.get("observations", [])
-    if not _is_text(name) or not isinstance(kind, str) or not isinstance(said, list):
-        done.skip(number, "an entity has a name, an entityType and a list of observations")
-        return
-    done.entities += 1
-    yield entity_message(name, kind[:1_000])
-    for one in said:
-        if isinstance(one, str) and not is_blank(one) and len(one) <= 200_000:
-            done.observations += 1
-            yield observation_message(name, one)
-        else:
-            done.skip(number, "an observation is blank, too long or no text")
-
-
-def _relation(item: dict[str, Any], number: int, done: Imported) -> Iterator[dict[str, Any]]:
-    src, dst, kind = item.get("from"), item.get("to"), item.get("relationType")
-    if not (_is_text(src) and _is_text(dst) and _is_text(kind)):
-        done.skip(number, "a relation has from, to and relationType")
-        return
-    done.relations += 1
-    yield relation_message(Tie(src, dst, kind))
-
-
-def _is_text(value: Any) -> TypeGuard[str]:
-    return isinstance(value, str) and not is_blank(value) and len(value) <= 1_000
 
 
 async def save(door: Door, path: Path, *, overwrite: bool = False) -> Held:

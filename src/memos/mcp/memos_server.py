@@ -11,13 +11,13 @@ from typing import Annotated, Any, Literal, cast
 from pydantic import Field
 
 from memos.errors import NotFound, Unavailable
-from memos.mcp.args import Args, Id, Listing, Name, Shown, Text
-from memos.mcp.door import Door
-from memos.mcp.memories import Add as AddArgs
-from memos.mcp.memories import Added, ChatMessage, Got, add, whole
-from memos.mcp.shapes import Card, card, cards
-from memos.mcp.tool import Tool
 from memos.reading.parts import is_blank
+from memos.tools.args import Args, Id, Listing, Name, Shown, Text
+from memos.tools.door import Door
+from memos.tools.memories import Add as AddArgs
+from memos.tools.memories import Added, ChatMessage, Got, add, whole
+from memos.tools.shapes import Card, card, cards
+from memos.tools.tool import Tool
 
 User = Annotated[Name | None, Field(description="Whose memory; by default this connection's user.")]
 CubeId = Annotated[Name, Field(description="Name of a cube.")]

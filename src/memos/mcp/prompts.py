@@ -7,9 +7,9 @@ from collections.abc import Mapping
 import mcp_types as types
 
 from memos.errors import InvalidInput, NotFound
-from memos.mcp.args import MOST_TEXT
-from memos.mcp.door import Door
 from memos.reading.parts import is_blank
+from memos.tools.args import MOST_TEXT
+from memos.tools.door import Door
 
 PROMPTS: tuple[types.Prompt, ...] = (
     types.Prompt(

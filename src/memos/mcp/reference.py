@@ -7,21 +7,11 @@ from typing import Annotated, Any
 from pydantic import ConfigDict, Field
 
 from memos.errors import NotFound
-from memos.mcp.args import Args, Listing, Shown, Text
-from memos.mcp.door import Door
-from memos.mcp.graph import (
-    TAG,
-    Held,
-    Tie,
-    entity_message,
-    held,
-    known,
-    observation_message,
-    relation_message,
-    remove,
-    store,
-)
-from memos.mcp.tool import Tool
+from memos.mcp.graph import Held, held, known, remove, store
+from memos.moving.graph_file import TAG, Tie, entity_message, observation_message, relation_message
+from memos.tools.args import Args, Listing, Shown, Text
+from memos.tools.door import Door
+from memos.tools.tool import Tool
 
 _MOST = 1_000
 Label = Annotated[Text, Field(max_length=1_000)]

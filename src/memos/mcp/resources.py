@@ -8,11 +8,11 @@ from urllib.parse import quote, unquote
 import mcp_types as types
 
 from memos.errors import NotFound
-from memos.mcp.budget import fitted
-from memos.mcp.door import Door
-from memos.mcp.memories import Get, get
-from memos.mcp.store import Nothing, Status, cubes, status
 from memos.memory.ids import is_id
+from memos.tools.budget import fitted
+from memos.tools.door import Door
+from memos.tools.memories import Get, get
+from memos.tools.store import Nothing, Status, cubes, status
 
 _URI = re.compile(r"(memory|cube|profile)://([^/?#]+)/?")
 

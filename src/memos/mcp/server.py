@@ -11,9 +11,11 @@ from mcp.shared.exceptions import MCPError
 
 from memos import __version__
 from memos.errors import InvalidInput, MemosError
-from memos.mcp import agents, changes, lived, memories, memos_server, prompts, reference, resources, store
-from memos.mcp.door import Door
-from memos.mcp.tool import Tool, failed
+from memos.mcp import memos_server, prompts, reference, resources
+from memos.mcp.published import carried, listed
+from memos.tools import agents, changes, lived, memories, store
+from memos.tools.door import Door
+from memos.tools.tool import Tool, failed
 
 T = TypeVar("T")
 TOOLSETS: dict[str, Sequence[Tool[Any]]] = {
@@ -44,11 +46,11 @@ def make_server(door_of: Callable[[Any], Door], tools: Sequence[Tool[Any]]) -> S
     stdio).
     """
     by_name = {tool.name: tool for tool in tools}
-    listed = types.ListToolsResult(tools=[tool.listed() for tool in tools])
+    published = types.ListToolsResult(tools=[listed(tool) for tool in tools])
     plain = not {"memos_add", "create_entities"} & by_name.keys()
 
     async def list_tools(ctx: Any, params: Any) -> types.ListToolsResult:
-        return listed
+        return published
 
     async def call_tool(ctx: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
         tool = by_name.get(params.name)
@@ -57,8 +59,8 @@ def make_server(door_of: Callable[[Any], Door], tools: Sequence[Tool[Any]]) -> S
         try:
             door = door_of(ctx.request)
         except MemosError as error:
-            return failed(error.code, str(error))
-        return await tool.call(door, params.arguments)
+            return carried(failed(error.code, str(error)))
+        return carried(await tool.call(door, params.arguments))
 
     async def list_resources(ctx: Any, params: Any) -> types.ListResourcesResult:
         return await _asked(resources.listed(door_of(ctx.request)))
@@ -80,7 +82,7 @@ def make_server(door_of: Callable[[Any], Door], tools: Sequence[Tool[Any]]) -> S
         version=__version__,
         title="MemOS",
         instructions=_OF_GRAPH if "create_entities" in by_name else None if plain else INSTRUCTIONS,
-        get_tool_input_schema=lambda name: by_name[name].listed().input_schema if name in by_name else None,
+        get_tool_input_schema=lambda name: listed(by_name[name]).input_schema if name in by_name else None,
         on_list_tools=list_tools,
         on_call_tool=call_tool,
         on_list_resources=list_resources,

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from memos.mcp.door import Door
 from memos.mcp.server import make_server
+from memos.tools.door import Door
 
 if TYPE_CHECKING:
-    from memos.mcp.tool import Tool
+    from memos.tools.tool import Tool
 
 
 async def serve_stdio(door: Door, tools: Sequence[Tool[Any]]) -> None:

@@ -123,6 +123,20 @@ class JsonClient:
                     raise self._refused(url, response, await _excerpt(response))
                 yield response.aiter_bytes()
 
+    @contextlib.asynccontextmanager
+    async def passed(self, path: str, body: bytes, headers: Mapping[str, str]) -> AsyncIterator[httpx2.Response]:
+        """The answer to a body that is passed on as it is, whatever its status; further `headers` are sent beside our own.
+        Leaving it closes the connection.
+
+        Raises:
+            Failure: it cannot be reached, or broke off, also in the middle.
+        """
+        with self._told(path):
+            async with self._client().stream(
+                "POST", self.base_url + path, content=body, headers={**headers, **self._headers}
+            ) as response:
+                yield response
+
     def without_secrets(self, text: str) -> str:
         """What a server said, without the keys that it repeats."""
         for secret in self._secrets:

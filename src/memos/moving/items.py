@@ -10,8 +10,8 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """A message of a conversation: facts are read from it. `id`: of the message there, unique in the whole source; None: made of
-    its content. `at`: when, ISO 8601 with an offset, or None where it is not known.
+    """A message of a conversation: facts are read from it. `id`: of the message there, unique in the whole source; None:
+    made of its content. `at`: when, ISO 8601 with an offset, or None where it is not known.
     """
 
     session: str
@@ -26,8 +26,8 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """A memory that another system made, or a note: kept as it is, no facts are read from it. `user`: whose it is there (only said
-    in the report: an import never writes to another user than the one it runs for).
+    """A memory that another system made, or a note: kept as it is, no facts are read from it. `user`: whose it is there
+    (only said in the report: an import never writes to another user than the one it runs for). `role`: who speaks in it.
     """
 
     text: str
@@ -37,6 +37,7 @@ class Told:
     info: Mapping[str, Any] = field(default_factory=dict)
     tags: tuple[str, ...] = ()
     user: str | None = None
+    role: str = "assistant"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +56,9 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Worked:
-    """A turn of an agent: what the user said, the calls, the reply; learned from like a turn that is reported live. `episode`: of the
-    source; turns of one episode come in order, and `over` closes it, with its reward in [-1, 1] where the source has one.
+    """A turn of an agent: what the user said, the calls, the reply; learned from like a turn that is reported live.
+    `episode`: of the source; turns of one episode come in order, and `over` closes it, with its reward in [-1, 1] where the
+    source has one.
     """
 
     session: str
@@ -96,14 +98,14 @@ class Left:
     why: str
 
 
-type Item = Said | Told | Worked | Skill | Bad | Left
+Item = Said | Told | Worked | Skill | Bad | Left
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A kind of foreign file. `fits`: whether a path is of this kind, by a cheap look at its structure, never by its name alone;
-    `read`: its items, lazily. Readers are pure: they open files read-only, write nothing, follow no link out of the folder, run nothing
-    that a file says, and raise InvalidInput for a whole file that is hostile or no such file.
+    """A kind of foreign file. `fits`: whether a path is of this kind, by a cheap look at its structure, never by its name
+    alone; `read`: its items, lazily. Readers are pure: they open files read-only, write nothing, follow no link out of the
+    folder, run nothing that a file says, and raise InvalidInput for a whole file that is hostile or no such file.
     """
 
     name: str

@@ -15,6 +15,7 @@ from memos.system import AsyncMemOS
 log = structlog.get_logger(__name__)
 
 PUBLIC = frozenset({"/health", "/ready", "/docs", "/openapi.json"})
+MEM0 = "/compat/mem0/"  # clients of mem0's open-source server send their key as X-API-Key
 UNCOUNTED = frozenset({"/health", "/ready", "/metrics"})  # monitors must not be turned away
 
 
@@ -61,7 +62,7 @@ async def identified(memos: AsyncMemOS, options: ServerOptions, scope: Scope) ->
     """The caller of a request as of now, for long answers to ask again. Raises Unauthorized, InvalidInput for another scheme."""
     if not await needs_keys(memos, options):
         return OPEN
-    sent = header(scope, b"authorization")
+    sent = header(scope, b"authorization") or (header(scope, b"x-api-key") if scope["path"].startswith(MEM0) else None)
     if not sent:
         raise Unauthorized(NEEDED)
     key = await memos.accounts.check_key(secret_of(sent))

@@ -15,7 +15,7 @@ from memos.server.wire import SAFE_METHODS, App, Receive, Scope, Send, add_heade
 # What a page may send to another origin without asking first. Not JSON, so no route takes it.
 _SIMPLE_TYPES = frozenset({"", "text/plain", "application/x-www-form-urlencoded"})
 _EXPOSED = "X-Request-ID, Retry-After, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Content-Disposition"
-_EXPOSED += ", ETag, Repr-Digest"
+_EXPOSED += ", ETag, Repr-Digest, X-Memory-Status, X-Memory-Reason"
 _SECURITY = (
     (b"x-content-type-options", b"nosniff"),
     (b"x-frame-options", b"DENY"),
@@ -65,7 +65,7 @@ class Guarded:
                     scope,
                     "Access-Control-Allow-Headers",
                     "Authorization, Content-Type, Idempotency-Key, If-Match, X-Request-ID, MCP-Protocol-Version, MCP-Method, "
-                    "MCP-Name, X-Memory-User, X-Memory-Cube, X-Memory-Session",
+                    "MCP-Name, X-Memory-User, X-Memory-Cube, X-Memory-Session, X-Memory-Mode, X-Memory-Tokens",
                 )
                 add_header(scope, "Access-Control-Max-Age", "600")
                 return True

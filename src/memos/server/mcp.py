@@ -29,7 +29,7 @@ from memos.server.wire import CALLER, REQUEST_ID, App, Message, Receive, Scope, 
 if TYPE_CHECKING:
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
-    from memos.mcp.door import Door
+    from memos.tools.door import Door
 
 log = structlog.get_logger(__name__)
 
@@ -116,7 +116,7 @@ class Mounted:
 
     def _door(self, request: Any) -> Door:
         """Whose memories a request is about: the key says who, headers may name a user, a cube and a session."""
-        from memos.mcp.door import Door
+        from memos.tools.door import Door
 
         scope: Scope = request.scope
         caller = scope.get(CALLER)

@@ -51,7 +51,8 @@ class ServerOptions:
     is there, and that a body may come slowly. `idle_seconds`: until an idle connection is closed. `rate_per_minute`: requests
     of one key (without keys: of one address), 0 for no limit; `rate_burst`: how many of them at once, 0 for as many
     as in a minute. `fetch_urls`: fetch files that are given by URL. `metrics`: answer `/metrics`. `mcp`: answer `/mcp`.
-    `shutdown_seconds`: how long the end waits for requests and tasks. `business_keys`: those that
+    `proxy`: answer `/v1/chat/completions`, `/v1/responses`, `/v1/models`; `proxy_any_model`: there, models may be named that are
+    not configured. `shutdown_seconds`: how long the end waits for requests and tasks. `business_keys`: those that
     `/product/chat/stream/business_user` takes; without them, those of the variable BUSINESS_CHAT_KEYS, a JSON list or
     object. `port` 0 takes a free one. `processes`: how many answer requests behind the one port; rate limits, limits of
     streams and connections, and `/metrics` are those of each.
@@ -77,6 +78,8 @@ class ServerOptions:
     fetch_urls: bool = False
     metrics: bool = True
     mcp: bool = True
+    proxy: bool = True
+    proxy_any_model: bool = True
     log_level: str = "info"
     shutdown_seconds: float = 20.0
     business_keys: tuple[str, ...] = field(default=(), repr=False, metadata={"secret": True})
@@ -86,7 +89,7 @@ class ServerOptions:
             raise InvalidInput(f"host is a name or an address, got {self.host!r:.60}")
         for name, (least, most) in _BOUNDS.items():
             _number(name, getattr(self, name), least, most)
-        for name in ("fetch_urls", "metrics", "mcp"):
+        for name in ("fetch_urls", "metrics", "mcp", "proxy", "proxy_any_model"):
             if not isinstance(getattr(self, name), bool):
                 raise InvalidInput(f"{name} is True or False, got {getattr(self, name)!r:.60}")
         if self.auth not in ("auto", "on", "off"):

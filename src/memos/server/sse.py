@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, Self, TypeVar
 
@@ -39,18 +39,24 @@ class Streams:
         self._stopping = asyncio.Event()
 
     def reply(
-        self, events: AsyncIterator[Any], *, heartbeat: float = HEARTBEAT_SECONDS, stopped: Any = None
+        self,
+        events: AsyncIterator[Any],
+        *,
+        heartbeat: float | None = HEARTBEAT_SECONDS,
+        stopped: Any = None,
+        headers: Mapping[str, str] | None = None,
     ) -> StreamingResponse:
-        """Answer with events: each is a text that goes out as it is, or a value that goes out as JSON.
+        """Answer with events: each is a text that goes out as it is, or a value that goes out as JSON; bytes are no event, but go
+        out untouched.
 
         A heartbeat comment goes out when there was nothing to say for so many seconds. `stopped`: the last event of a stream that
-        the end of the server cuts off, where half of it could be taken for the whole. Raises Busy when too many streams are open;
-        `events` is then not begun.
+        the end of the server cuts off, where half of it could be taken for the whole. `headers`: further ones. Raises Busy when
+        too many streams are open; `events` is then not begun.
         """
         self.check_room()
         self._open += 1  # from here on: a stream that was promised and one that runs both count
         self._gauge.set(self._open)
-        return _Reply(self, events, heartbeat, stopped)
+        return _Reply(self, events, self.frames(events, heartbeat, stopped), headers or {})
 
     def check_room(self) -> None:
         """Raise Busy when no further stream can be opened now."""
@@ -68,7 +74,7 @@ class Streams:
         self._open -= 1
         self._gauge.set(self._open)
 
-    async def frames(self, events: AsyncIterator[Any], heartbeat: float, stopped: Any) -> AsyncIterator[bytes]:
+    async def frames(self, events: AsyncIterator[Any], heartbeat: float | None, stopped: Any) -> AsyncIterator[bytes]:
         """The bytes of a stream."""
         stopping = asyncio.ensure_future(self._stopping.wait())
         following: asyncio.Future[Any] | None = None
@@ -100,6 +106,8 @@ _END = object()
 
 def frame(event: Any) -> bytes:
     """One event as bytes."""
+    if isinstance(event, bytes):
+        return event
     if isinstance(event, Numbered):
         return b"id: %d\n" % event.number + frame(event.data)
     data = event.encode() if isinstance(event, str) else to_json(event)
@@ -110,9 +118,10 @@ def frame(event: Any) -> bytes:
 class _Reply(StreamingResponse):
     """A stream that is counted until it ends, however it does."""
 
-    def __init__(self, streams: Streams, events: AsyncIterator[Any], heartbeat: float, stopped: Any) -> None:
-        frames = streams.frames(events, heartbeat, stopped)
-        super().__init__(frames, media_type="text/event-stream", headers=_HEADERS)
+    def __init__(
+        self, streams: Streams, events: AsyncIterator[Any], frames: AsyncIterator[bytes], headers: Mapping[str, str]
+    ) -> None:
+        super().__init__(frames, media_type="text/event-stream", headers={**_HEADERS, **headers})
         self._streams, self._events = streams, events
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:

@@ -6,12 +6,12 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from memos.mcp.args import Args, Cube, Id, Listing, Name, Shown, Text, Whole
-from memos.mcp.budget import preview
-from memos.mcp.door import Door
-from memos.mcp.lived import OF_SESSION
-from memos.mcp.shapes import moment
-from memos.mcp.tool import Tool
+from memos.tools.args import Args, Cube, Id, Listing, Name, Shown, Text, Whole
+from memos.tools.budget import preview
+from memos.tools.door import Door
+from memos.tools.lived import OF_SESSION
+from memos.tools.shapes import moment
+from memos.tools.tool import Tool
 
 Tokens = Annotated[Whole, Field(ge=50, le=20_000)] | None
 Json = str | int | float | bool | list[Any] | dict[str, Any] | None

@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from memos.mcp.args import Shown
+from memos.tools.args import Shown
 
 PREVIEW = 1_200  # characters of a snippet, as the local plugin shows them
 _LENGTHS = (600, 300, 160, 80)

@@ -8,12 +8,12 @@ from typing import Annotated, Any, Literal, cast
 from pydantic import Field
 
 from memos.errors import InvalidInput, NotFound
-from memos.mcp.args import Args, Cube, Id, Listing, Name, Share, Shown, Text, Whole
-from memos.mcp.budget import preview
-from memos.mcp.door import Door
-from memos.mcp.memories import Tags
-from memos.mcp.shapes import Card, card, cards
-from memos.mcp.tool import Tool
+from memos.tools.args import Args, Cube, Id, Listing, Name, Share, Shown, Text, Whole
+from memos.tools.budget import preview
+from memos.tools.door import Door
+from memos.tools.memories import Tags
+from memos.tools.shapes import Card, card, cards
+from memos.tools.tool import Tool
 
 _MOST_FORGOTTEN = 1_000
 

@@ -7,13 +7,13 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from memos.evolution.skills.text import render
-from memos.mcp.args import Args, Cube, Id, Listing, Name, Shown, Text, Whole
-from memos.mcp.budget import piece, preview
-from memos.mcp.door import Door
-from memos.mcp.shapes import finite, moment
-from memos.mcp.tool import Tool
 from memos.memory.episode import Step
 from memos.memory.learned import Skill, State
+from memos.tools.args import Args, Cube, Id, Listing, Name, Shown, Text, Whole
+from memos.tools.budget import piece, preview
+from memos.tools.door import Door
+from memos.tools.shapes import finite, moment
+from memos.tools.tool import Tool
 
 OF_SESSION = "By default this connection's."
 _STATES: dict[str, State] = {"candidate": State.PROBATION, "active": State.ACTIVE, "archived": State.RETIRED}

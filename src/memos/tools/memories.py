@@ -8,13 +8,13 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from memos.mcp.args import Args, Cube, Id, Listing, Name, Shown, Text, Time, Whole
-from memos.mcp.budget import as_json, piece, preview
-from memos.mcp.door import Door
-from memos.mcp.shapes import Card, cards, finite, moment, plain
-from memos.mcp.tool import Tool
 from memos.memory.model import Kind, Memory
 from memos.reading.parts import is_blank
+from memos.tools.args import Args, Cube, Id, Listing, Name, Shown, Text, Time, Whole
+from memos.tools.budget import as_json, piece, preview
+from memos.tools.door import Door
+from memos.tools.shapes import Card, cards, finite, moment, plain
+from memos.tools.tool import Tool
 
 _ROOM = 1_500  # characters of a whole memory's answer beside its text and info
 

@@ -10,9 +10,9 @@ from typing import Any
 
 from pydantic import Field
 
-from memos.mcp.args import Shown
-from memos.mcp.budget import preview
 from memos.memory.model import Memory
+from memos.tools.args import Shown
+from memos.tools.budget import preview
 
 
 class Card(Shown):

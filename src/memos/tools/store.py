@@ -8,10 +8,10 @@ from pydantic import Field
 
 from memos import __version__
 from memos.errors import NotFound
-from memos.mcp.args import Args, Cube, Listing, Shown
-from memos.mcp.door import Door
-from memos.mcp.shapes import moment
-from memos.mcp.tool import Tool
+from memos.tools.args import Args, Cube, Listing, Shown
+from memos.tools.door import Door
+from memos.tools.shapes import moment
+from memos.tools.tool import Tool
 
 
 class Nothing(Args):

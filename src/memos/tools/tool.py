@@ -5,21 +5,33 @@ names the field.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-import mcp_types as types
 from pydantic import ValidationError
 
 from memos.errors import MemosError
 from memos.logs import get_logger
-from memos.mcp.args import Args, Shown
-from memos.mcp.budget import fitted
-from memos.mcp.door import Door
-from memos.mcp.schema import schema_of
+from memos.tools.args import Args, Shown
+from memos.tools.budget import fitted
+from memos.tools.door import Door
+from memos.tools.schema import schema_of
 
 log = get_logger(__name__)
 A = TypeVar("A", bound=Args)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a call answers with, as text (JSON, or what went wrong) and as the object it tells; None: it went wrong."""
+
+    text: str
+    value: dict[str, Any] | None
+
+    @property
+    def failed(self) -> bool:
+        """Whether it went wrong."""
+        return self.value is None
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,32 +50,14 @@ class Tool(Generic[A]):
     destroys: bool = False
     again: bool = False
     outside: bool = False
-    _listed: list[types.Tool] = field(default_factory=list, compare=False, repr=False)
 
-    def listed(self) -> types.Tool:
-        """The tool as it is published."""
-        if not self._listed:
-            hints = types.ToolAnnotations(
-                title=self.title,
-                read_only_hint=self.reads,
-                destructive_hint=self.destroys,
-                idempotent_hint=self.again or self.reads,
-                open_world_hint=self.outside,
-            )
-            self._listed.append(
-                types.Tool(
-                    name=self.name,
-                    title=self.title,
-                    description=self.description,
-                    input_schema=schema_of(self.takes),
-                    output_schema=schema_of(self.answers, answers=True),
-                    annotations=hints,
-                )
-            )
-        return self._listed[0]
+    @property
+    def schema(self) -> dict[str, Any]:
+        """The JSON Schema of what it takes."""
+        return schema_of(self.takes)
 
-    async def call(self, door: Door, arguments: dict[str, Any] | None) -> types.CallToolResult:
-        """The result of a call. Whatever goes wrong is an answer; the connection goes on."""
+    async def call(self, door: Door, arguments: dict[str, Any] | None) -> Answer:
+        """The answer to a call. Whatever goes wrong is one too; the conversation goes on."""
         try:
             given = {k: v for k, v in (arguments or {}).items() if v is not None or k not in self.takes.model_fields}
             asked = self.takes.model_validate(given)
@@ -76,13 +70,12 @@ class Tool(Generic[A]):
         except (ArithmeticError, LookupError, TypeError, ValueError, OSError, RuntimeError, AttributeError) as error:
             log.error("tool_broke", tool=self.name, error=type(error).__name__, exc_info=True)
             return failed("internal", f"an internal error ({type(error).__name__}) in {self.name}; the log has more")
-        text, structured = fitted(shown, door.budget)
-        return types.CallToolResult(content=[types.TextContent(text=text)], structured_content=structured)
+        return Answer(*fitted(shown, door.budget))
 
 
-def failed(code: str, message: str) -> types.CallToolResult:
+def failed(code: str, message: str) -> Answer:
     """The answer to a call that cannot be done: the model can read why, and do better."""
-    return types.CallToolResult(content=[types.TextContent(text=f"{code}: {message}")], is_error=True)
+    return Answer(f"{code}: {message}", None)
 
 
 def faults(error: ValidationError) -> str:

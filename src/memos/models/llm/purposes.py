@@ -7,7 +7,10 @@ from collections.abc import AsyncGenerator, Callable, Mapping
 from dataclasses import dataclass
 
 from memos.models.llm.assembly import estimated
+from memos.models.llm.openai_chat import OpenAIChat
+from memos.models.llm.passage import CHAT_PATH, Passage
 from memos.models.llm.port import PURPOSES, ChatModel, ChatReply, ChatRequest, Piece, Purpose, TokenUsage
+from memos.models.llm.remote import RemoteChatModel
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +48,32 @@ class Llms:
     def called(self, name: str, purpose: Purpose, user: str = "system") -> ChatModel | None:
         """The configured model of this name (with or without `provider:`), used for a purpose; None where there is none."""
         for model in self._by_preference(purpose):
-            if name in (model.model_id, model.model_id.partition(":")[2]):
+            if name in _called(model):
                 return self._counted(model, purpose, user)
         return None
+
+    def passage(self, name: str | None, purpose: Purpose, user: str, *, others: bool = False) -> Passage | None:
+        """The way to the server of a configured model that speaks OpenAI's protocol, for requests that are passed on as they
+        are: of this name, or that of the purpose; None where there is none. `others`: a name that is not configured is asked of
+        the server of the purpose.
+        """
+        chosen = next(
+            (m for m in self._by_preference(purpose) if name is None or name in _called(m)),
+            self._models.get(purpose) if others else None,
+        )
+        if not isinstance(chosen, RemoteChatModel) or not isinstance(chosen.dialect, OpenAIChat):
+            return None
+        own = name is None or name in _called(chosen)
+        if not own and chosen.dialect.path != CHAT_PATH:  # the model stands in the address
+            return None
+        model = chosen.model if own else str(name)
+        model_id = chosen.model_id if own else f"{chosen.model_id.partition(':')[0]}:{name}"
+
+        def tell(usage: TokenUsage, answered: bool, seconds: float) -> None:
+            self._record(Call(user, purpose, model_id, usage, answered, seconds))
+
+        self._check(user)
+        return Passage(chosen, model, model_id, chosen.dialect.path, tell)
 
     def names(self, purpose: Purpose) -> tuple[str, ...]:
         """The names of the configured models, that of the purpose first."""
@@ -83,6 +109,11 @@ class Llms:
             close = getattr(model, "aclose", None)
             if close is not None:
                 await close()
+
+
+def _called(model: ChatModel) -> tuple[str, str]:
+    """The names that a model goes by."""
+    return model.model_id, model.model_id.partition(":")[2]
 
 
 class _Counted:

@@ -129,7 +129,10 @@ class SqliteRegistry:
             sql += " AND (owner=?1 OR name IN (SELECT cube FROM grants WHERE user IN (?1, ?2)))"
             params = (user, EVERYBODY)
         with self._control.use() as db:
-            return [_info(db, r) for r in db.execute(sql + " ORDER BY name", params).fetchall()]
+            grants: dict[str, dict[str, str]] = {}
+            for cube, guest, level in db.execute("SELECT cube, user, level FROM grants"):
+                grants.setdefault(cube, {})[guest] = level
+            return [_told(r, grants.get(r[0], {})) for r in db.execute(sql + " ORDER BY name", params)]
 
     def set_info(self, name: str, key: str, value: object, by: str) -> CubeInfo:
         """Put a value under a key of a cube's info (None takes it out), and tell the audit trail which key it was. Other keys
@@ -266,9 +269,13 @@ class SqliteRegistry:
 
 
 def _info(db: apsw.Connection, row: tuple[Any, ...]) -> CubeInfo:
+    grants: list[Any] = db.execute("SELECT user, level FROM grants WHERE cube=?", (row[0],)).fetchall()
+    return _told(row, dict(grants))
+
+
+def _told(row: tuple[Any, ...], grants: Mapping[str, str]) -> CubeInfo:
     name, owner, created_at, file, info = row
-    grants: list[Any] = db.execute("SELECT user, level FROM grants WHERE cube=?", (name,)).fetchall()
-    return CubeInfo(name, owner, from_micros(created_at), dict(grants), file, json.loads(info) if info else {})
+    return CubeInfo(name, owner, from_micros(created_at), grants, file, json.loads(info) if info else {})
 
 
 def _sign(path: Path) -> Path:

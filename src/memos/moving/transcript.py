@@ -10,7 +10,9 @@ import json
 TYPE_CHECKING = False  # as in typing, which takes longer to import than the rest of this
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
+    from typing import Any, TypeAlias
+
+    Reader: TypeAlias = "_Claude | _Codex"
 
 MOST_OUTPUT = 20_000  # characters of what a tool gave back; the rest of a file that was read says little
 MOST_TEXT = 100_000  # characters of a message
@@ -62,9 +64,14 @@ class Turn:
         self.calls: list[Call] = []
 
 
+def reader_of(host: str, offset: int = 0) -> Reader:
+    """What reads the lines of a host's transcript: `read(record, start)` takes one, `turns` are those so far."""
+    return _Codex(offset) if host == "codex" else _Claude(offset)
+
+
 def turns(host: str, path: str, offset: int) -> tuple[list[Turn], int]:
     """The turns from `offset` (bytes) on, and where the last whole line ends. A file that became shorter is read anew."""
-    reader: _Codex | _Claude = _Codex(offset) if host == "codex" else _Claude(offset)
+    reader = reader_of(host, offset)
     end = offset
     for start, end, record in _lines(path, offset):
         reader.read(record, start)

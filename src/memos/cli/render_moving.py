@@ -1,0 +1,65 @@
+"""How reports of imports and exports look in a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from memos.cli.render import pairs, safe, table
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from memos.moving.jsonl_out import Written
+    from memos.moving.report import Report
+
+
+def report(found: Report) -> list[Any]:
+    """What an import found and did."""
+    held = [
+        f"{count:,} {what}"
+        for count, what in (
+            (found.messages, "messages"),
+            (found.notes, "notes"),
+            (found.turns, f"turns with {found.steps:,} steps"),
+            (found.skills, "skills"),
+        )
+        if count
+    ]
+    new = f"{found.new:,}" + (f", about {_lasting(found.seconds)}" if found.dry_run and found.new else "")
+    rows = pairs(
+        (
+            ("from", f"{found.title}"),
+            ("holds", ", ".join(held) or "nothing that can be taken"),
+            ("sessions", f"{found.sessions:,}" if found.sessions else None),
+            ("dates", f"{found.first[:10]} to {found.last[:10]}" if found.first and found.last else None),
+            ("users there", ", ".join(found.users)),
+            ("twice in it", f"{found.repeated:,}" if found.repeated else None),
+            ("known already", f"{found.known:,}" if found.known else None),
+            ("would be new" if found.dry_run else "new", new),
+            ("bad rows", f"{found.bad:,}" if found.bad else None),
+        )
+    )
+    bad = [f"  {safe(row.where)}: {safe(row.why)}" for row in found.bad_rows]
+    if found.bad > len(found.bad_rows):
+        bad.append(f"  and {found.bad - len(found.bad_rows):,} more; --bad FILE writes all")
+    left = [f"left out: {one.count:,} {safe(one.what)}: {safe(one.why)}" for one in found.left]
+    return [rows, *bad, *left, *(["nothing was stored"] if found.dry_run else [])]
+
+
+def _lasting(seconds: float) -> str:
+    if seconds < 90:
+        return f"{max(1, round(seconds))} s"
+    return f"{round(seconds / 60)} min" if seconds < 5_400 else f"{seconds / 3_600:.1f} h"
+
+
+def kinds(known: Sequence[Mapping[str, str]]) -> Table:
+    """The kinds of files that can be taken in."""
+    return table(("--from", "what"), [(one["name"], one["title"]) for one in known])
+
+
+def written(done: Written) -> Table:
+    """What an export wrote."""
+    edges = f"{done.edges:,}" if done.edges else None
+    files = f"{done.files:,}" if done.files > 1 else None
+    return pairs((("wrote", done.path), ("memories", f"{done.memories:,}"), ("edges", edges), ("files", files)))

@@ -1,0 +1,1 @@
+"""What agents can do with memory, as tools: what each takes and answers, whoever publishes it (`memos.mcp`, hosts)."""
