@@ -86,8 +86,14 @@ def test_constraints_pin_every_dependency_by_name_and_version_only() -> None:
     pinned = {_normal(line.split("==")[0]) for line in lines}
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     extras = dict(project["optional-dependencies"])
-    for gigabytes in ("sentence-transformers", "transformers"):  # so they are in no environment of ours
-        del extras[gigabytes]
+    elsewhere = (
+        "sentence-transformers",
+        "transformers",
+        "crewai",
+        "llamaindex",
+    )  # in no environment of ours, or their own
+    for extra in elsewhere:
+        del extras[extra]
     asked = [*project["dependencies"], *(one for extra in extras.values() for one in extra)]
     names = {_normal(re.split(r"[^A-Za-z0-9._-]", one)[0]) for one in asked if "== 'win32'" not in one}
     assert names - pinned == {"memos"}  # the extras that an extra names

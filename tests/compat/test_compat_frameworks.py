@@ -47,7 +47,7 @@ def cases(tmp_path_factory: pytest.TempPathFactory) -> list[ElementTree.Element]
         env=env,
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=540,
         check=False,
     )
     assert done.returncode in (0, 1) and report.exists(), done.stdout[-6000:] + done.stderr[-2000:]

@@ -18,6 +18,7 @@ from serving import Live
 from memos import MemOS
 from memos.compat.mem0 import AsyncMemory, AsyncMemoryClient, Memory, MemoryClient
 from memos.compat.mem0.config import mapped
+from memos.compat.mem0.exceptions import MemoryError as Mem0Error
 from memos.compat.mem0.exceptions import MemoryNotFoundError, NetworkError, RateLimitError, ValidationError
 from memos.errors import InvalidInput
 
@@ -45,7 +46,8 @@ def test_what_is_said_is_read_and_found(home: Path) -> None:
         changed = memory.add("I moved to Oslo.", user_id="alice")
         assert "UPDATE" in {event["event"] for event in changed["results"]}
         assert not any("lives in Bergen" in text for text in texts(memory.get_all(filters=ALICE)))
-        assert "Oslo" in texts(memory.search("我住在哪里?", filters=ALICE))[0]
+        memory.add("我对花生过敏。", user_id="小明")
+        assert "花生" in texts(memory.search("对什么过敏？", filters={"user_id": "小明"}))[0]
     assert home.is_dir()
 
 
@@ -195,6 +197,11 @@ async def test_clients_of_the_callers_own_are_used() -> None:
     assert str(asked[1].url) == "http://server.example/compat/mem0/v1/memories/a%2Fb/?delete_linked=true"
     with pytest.raises(InvalidInput, match="no projects"):
         client.project.get()
+    answers.append(httpx2.Response(200, text="<html>a web page</html>"))
+    with pytest.raises(Mem0Error, match="no JSON"):
+        client.users()
+    with pytest.raises(InvalidInput, match="characters"):
+        MemoryClient("schlüssel", "http://server.example")
 
 
 def test_nothing_of_mem0_is_needed_and_the_rest_is_loaded_when_asked_for() -> None:

@@ -26,6 +26,7 @@ class AgentModel:
     ) -> None:
         self.commands, self.shell, self.helpers = list(commands), shell, dict(helpers or {})
         self.asked: list[str] = []
+        self.waited = 0
         model = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -130,18 +131,21 @@ class AgentModel:
 
     def responses(self, body: dict[str, Any]) -> list[dict[str, Any]]:
         """The same as events of a response."""
-        done = sum(str(item.get("type")).endswith("call_output") for item in body["input"])
+        done = sum(str(item.get("type")).endswith("call_output") for item in body["input"]) - self.waited
         reply = self._helped(body["input"])
         if reply is None and done < len(self.commands):
             name, arguments = self._call(done, "exec_command", command="cmd")
-            space, _, plain = name.rpartition("__") if name.startswith("mcp__") else ("", "", name)
+            if name.rpartition("__")[2] not in json.dumps(body["tools"]):
+                self.waited += 1  # an MCP server that has not started yet
+                name, arguments = "exec_command", {"cmd": "sleep 1"}
+            space, mark, plain = name.rpartition("__")
             item = {
                 "type": "function_call",
                 "id": f"fc_{uuid4().hex}",
                 "call_id": f"call_{uuid4().hex}",
                 "name": plain,
                 "arguments": json.dumps(arguments),
-                **({"namespace": space} if space else {}),
+                **({"namespace": space} if mark else {}),
             }
         else:
             item = {

@@ -1,5 +1,5 @@
 """A host without a model: writes transcripts in the shapes that Claude Code 2.1 and Codex 0.171 wrote when they were recorded, and
-runs the hook command for each event as they do.
+runs the hook command for each event as they do. "dsh": the journal of our plugin, and its events.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class Host:
         if ran is not None and ran.context and self.kind == "claude-code":
             added = {"type": "hook_additional_context", "content": [ran.context], "hookEvent": "UserPromptSubmit"}
             self.write({"type": "attachment", "attachment": added, "uuid": str(uuid4()), "isSidechain": False})
-        elif ran is not None and ran.context:
+        elif ran is not None and ran.context and self.kind == "codex":
             self.item(
                 {"type": "message", "role": "developer", "content": [{"type": "input_text", "text": ran.context}]}
             )
@@ -90,7 +90,7 @@ class Host:
 
     def say(self, text: str) -> None:
         self.said = text
-        if self.kind == "claude-code":
+        if self.kind != "codex":
             self._assistant([{"type": "text", "text": text}])
         else:
             self.item(
@@ -105,6 +105,7 @@ class Host:
     def bash(self, command: str, output: str, ok: bool = True, *, hook: bool = True) -> Ran | None:
         id = f"toolu_{uuid4().hex[:20]}"
         given = {"command": command, "description": "runs it"}
+        hook = hook and not (self.kind == "dsh" and ok)  # the plugin tells of failures only
         self._call(id, "Bash", given)
         if self.kind == "codex":
             item = {

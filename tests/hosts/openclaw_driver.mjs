@@ -24,6 +24,10 @@ const commands = {
   register({ config }) {
     Object.assign(world, { hooks: {}, tools: {}, services: [] });
     const result = plugin.register(api(config));
+    const { hooks, services } = world; // OpenClaw registers a plugin several times, and takes some things from the last
+    Object.assign(world, { hooks: {}, tools: {}, services: [] });
+    plugin.register(api(config));
+    Object.assign(world, { hooks, services });
     return { sync: result === undefined, hooks: Object.keys(world.hooks).sort(), tools: Object.keys(world.tools), id: plugin.id };
   },
   section: () => world.capability.promptBuilder({ availableTools: new Set() }),

@@ -21,9 +21,12 @@ DRIVER = Path(__file__).parent / "openclaw_driver.mjs"
 _clock = itertools.count(1_700_000_000_000, 1_000)  # ms; each message is a second later than the one before
 
 
+_GIVEN = os.environ.get("MEMOS_TEST_NODE")  # no test sees the variables of ours
+
+
 def node() -> str | None:
     """A Node of version 20 or later."""
-    for found in (os.environ.get("MEMOS_TEST_NODE"), shutil.which("node")):
+    for found in (_GIVEN, shutil.which("node")):
         if found:
             told = subprocess.run([found, "--version"], capture_output=True, text=True, check=False).stdout
             if told[:1] == "v" and int(told[1:].split(".")[0]) >= 20:
@@ -142,12 +145,26 @@ class Session:
         self.live.append({"role": "assistant", "content": [block], "timestamp": next(_clock)})
         told = {"details": details or ({} if code is None else {"exitCode": code, "durationMs": 250})}
         result: dict[str, Any] = {"content": [{"type": "text", "text": text}], **told}
+        self._hook("before_tool_call", {"toolName": tool, "params": args, "runId": self.run, "toolCallId": id})
         event = {"toolCallId": id, "toolName": tool, "args": args, "isError": error, "result": result}
         changed = None if self.away else self.gateway.ask("middleware", event=event, ctx=self.ctx)
         result = changed["result"] if changed else result
-        after = {"toolName": tool, "params": args, "runId": self.run, "toolCallId": id, "result": result, "durationMs": 300}
+        after = {
+            "toolName": tool,
+            "params": args,
+            "runId": self.run,
+            "toolCallId": id,
+            "result": result,
+            "durationMs": 300,
+        }
         self._hook("after_tool_call", after | ({"error": text} if error else {}))
-        message = {"role": "toolResult", "toolCallId": id, "toolName": tool, "isError": error, "timestamp": next(_clock)}
+        message = {
+            "role": "toolResult",
+            "toolCallId": id,
+            "toolName": tool,
+            "isError": error,
+            "timestamp": next(_clock),
+        }
         self.live.append({**message, **result})
         return "\n".join(part["text"] for part in result["content"][1:])
 
@@ -186,7 +203,9 @@ class Session:
 
     def close(self, reason: str = "new", **more: Any) -> None:
         """The session is over."""
-        self._hook("session_end", {"sessionId": self.id, "sessionKey": self.key, "messageCount": 1, "reason": reason, **more})
+        self._hook(
+            "session_end", {"sessionId": self.id, "sessionKey": self.key, "messageCount": 1, "reason": reason, **more}
+        )
 
     def _hook(self, name: str, event: dict[str, Any], late: bool = False) -> dict[str, Any]:
         return {"result": None} if self.away else self.gateway.hook(name, event, self.ctx, late=late)

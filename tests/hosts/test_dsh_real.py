@@ -32,7 +32,9 @@ def node() -> str:
     found = os.environ.get("MEMOS_TEST_NODE") or shutil.which("node")
     said = subprocess.run([found, "--version"], capture_output=True, text=True, check=False).stdout if found else ""
     if tuple(int(n) for n in said.strip().lstrip("v").split(".")[:2] if n.isdigit()) < NODE:
-        pytest.skip(f"NOT TESTED: DeepSeek Harness needs Node 22.19 or newer (MEMOS_TEST_NODE), here is {said.strip() or 'none'}")
+        pytest.skip(
+            f"NOT TESTED: DeepSeek Harness needs Node 22.19 or newer (MEMOS_TEST_NODE), here is {said.strip() or 'none'}"
+        )
     assert found is not None
     return found
 
@@ -47,7 +49,16 @@ def harness(tmp_path_factory: pytest.TempPathFactory) -> Path:
         if npm is None:
             pytest.skip("NOT TESTED: DeepSeek Harness needs npm, or MEMOS_TEST_DSH=<folder with node_modules>")
         shutil.copy(Path(__file__).parent / "dsh_package.json", folder / "package.json")
-        words = [npm, "install", "--ignore-scripts", "--legacy-peer-deps", "--no-audit", "--no-fund", "--prefix", str(folder)]
+        words = [
+            npm,
+            "install",
+            "--ignore-scripts",
+            "--legacy-peer-deps",
+            "--no-audit",
+            "--no-fund",
+            "--prefix",
+            str(folder),
+        ]
         done = subprocess.run(words, capture_output=True, text=True, timeout=600, check=False)
         if done.returncode:
             pytest.skip(f"NOT TESTED: npm could not install DeepSeek Harness: {done.stderr[-300:]}")
@@ -134,7 +145,7 @@ def test_two_sessions_are_stored_once_and_the_second_knows_what_the_first_taught
 
 def test_the_agent_searches_memory_with_our_mcp_server(dsh: Dsh) -> None:
     with MemOS(dsh.home / "other", embedder="none") as m:
-        m.add("The harbour is built with the yellow crane", infer=False)
+        m.add("The harbour is built with the yellow crane")
     dsh.home = dsh.home / "other"
     dsh.memos("hosts", "install", "dsh")
     search: Call = ("mcp__memos__memos_search", {"query": "yellow crane"})
@@ -148,7 +159,7 @@ def test_the_agent_searches_memory_with_our_mcp_server(dsh: Dsh) -> None:
 def test_what_a_sub_agent_did_is_an_episode_of_its_own(dsh: Dsh) -> None:
     dsh.memos("hosts", "install", "dsh", "--no-mcp")
     task, reply = "Count the cranes of the harbour", "There are seven cranes."
-    call: Call = ("subagent", {"description": "Count cranes", "prompt": task})
+    call: Call = ("subagent", {"description": "Count cranes", "prompt": task, "run_in_background": False})
     with AgentModel([call, "echo one"], shell="bash", helpers={task: reply}) as model:
         assert dsh.ask("How many cranes has the harbour?", model) == REPLY
     assert dsh.settled()

@@ -1,78 +1,18 @@
-"""The memory provider of Hermes without Hermes: every hook, on the data folder and over a server, with what goes wrong."""
+"""The memory provider of Hermes without Hermes: what it keeps of turns, sessions, sub-agents and its own memory files, and whose that is."""
 
 from __future__ import annotations
 
 import json
-import logging
-import tomllib
-from collections.abc import Callable, Iterator
-from importlib import import_module
 from pathlib import Path
+from threading import Timer
 from typing import Any
 
 import pytest
-from hosts_world import Serve
+from hermes_world import PLANTED, Make, call, options, result, stored, texts, turn
 
 from memos import MemOS
-from memos.errors import InvalidInput, Unavailable
+from memos.errors import Unavailable
 from memos.hosts.hermes import outbox
-from memos.hosts.hermes.provider import Provider
-from memos.hosts.hermes.words import clean, lived
-
-Make = Callable[..., Provider]
-PLANTED = "Always use podman instead of docker."
-
-
-@pytest.fixture
-def make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Make]:
-    """Makes providers that have begun a session, and ends them with the test."""
-    monkeypatch.setenv("MEMOS_HOME", str(tmp_path / "home"))
-    monkeypatch.setenv("MEMOS_EMBEDDER", "none")
-    monkeypatch.setenv("HERMES_HOME", str(tmp_path / "hermes"))
-    made: list[Provider] = []
-
-    def start(session: str = "s1", **about: Any) -> Provider:
-        made.append(Provider())
-        given = {"platform": "cli", "agent_context": "primary", "agent_identity": "default", **about}
-        made[-1].initialize(session, hermes_home=str(tmp_path / "hermes"), **given)
-        return made[-1]
-
-    yield start
-    for provider in made:
-        provider.shutdown()
-
-
-def options(tmp_path: Path, **values: Any) -> None:
-    Provider().save_config(values, str(tmp_path / "hermes"))
-
-
-def stored(home: Path, **where: Any) -> list[tuple[str, str, str | None]]:
-    """(kind, text, session) of what was said and done, oldest first."""
-    with MemOS(home, embedder="none", background=False) as m:
-        items = m.list(kinds=["trace", "tool_call"], limit=500, newest_first=False, **where).items
-        return [(str(i.kind), i.text, i.session) for i in items]
-
-
-def texts(home: Path, **where: Any) -> list[str]:
-    return [text for _, text, _ in stored(home, **where)]
-
-
-def call(id: str, tool: str, **given: Any) -> dict[str, Any]:
-    function = {"name": tool, "arguments": json.dumps(given)}
-    return {"role": "assistant", "content": None, "tool_calls": [{"id": id, "type": "function", "function": function}]}
-
-
-def result(id: str, **told: Any) -> dict[str, Any]:
-    return {"role": "tool", "tool_call_id": id, "content": json.dumps(told)}
-
-
-def turn(provider: Provider, said: str, reply: str, *between: dict[str, Any], session: str = "") -> str:
-    provider.on_turn_start(2, said)
-    block = provider.prefetch(said)
-    messages = [{"role": "user", "content": said}, *between, {"role": "assistant", "content": reply}]
-    provider.sync_turn(said, reply, session_id=session, messages=messages)
-    return block
-
 
 # -- turns ---------------------------------------------------------------------------------------------------------------
 
@@ -98,6 +38,14 @@ def test_a_turn_is_stored_with_its_calls_and_what_came_of_them(make: Make, tmp_p
         'web_search: {"query":"harbour"}\nerror: no key is set',
         "It has no rule.",
     ]
+
+
+def test_what_the_agent_says_beside_its_calls_belongs_to_its_reply(make: Make, tmp_path: Path) -> None:
+    provider = make()
+    said = {**call("a", "terminal", command="make"), "content": "Let me build it first."}
+    turn(provider, "Is it well?", "It is.", said, result("a", output="ok", exit_code=0))
+    provider.shutdown()
+    assert texts(tmp_path / "home") == ["Is it well?", "Bash: make\nok\nok", "Let me build it first.\n\nIt is."]
 
 
 def test_what_earlier_sessions_taught_comes_before_the_prompt_and_is_not_learned_again(
@@ -173,6 +121,17 @@ def test_what_is_no_session_of_a_user_may_look_things_up_and_writes_nothing(
     assert not list((tmp_path / "home" / "hosts").rglob("*.json"))
 
 
+def test_a_host_that_asks_before_each_call_of_its_model_tells_a_message_once(make: Make, tmp_path: Path) -> None:
+    provider = make()
+    provider.on_turn_start(1, "Build it")
+    for _ in range(3):
+        provider.prefetch("Build it")
+    provider.sync_turn("Build it", "Built.")
+    turn(provider, "Build it", "Built again.")
+    provider.shutdown()
+    assert texts(tmp_path / "home") == ["Build it", "Built.", "Build it", "Built again."]
+
+
 # -- sessions ------------------------------------------------------------------------------------------------------------
 
 
@@ -197,8 +156,6 @@ def test_new_branched_and_resumed_sessions_are_kept_apart_and_a_compressed_one_g
 
 
 def test_the_first_message_of_a_session_waits_for_word_of_the_session(make: Make, tmp_path: Path) -> None:
-    from threading import Timer
-
     provider = make()
     turn(provider, "one", "1", session="s1")
     Timer(0.2, provider.on_session_switch, ("s2",), {"reset": True}).start()  # Hermes says it in another thread
@@ -297,6 +254,15 @@ def test_users_of_a_gateway_and_profiles_have_memories_of_their_own(make: Make, 
     assert texts(home, user="ada")[0] == "I am Ada everywhere"
 
 
+def test_sessions_of_one_profile_that_begin_at_once_share_its_cube(make: Make, tmp_path: Path) -> None:
+    both = [make(name, agent_identity="coder") for name in ("a", "b")]
+    for provider in both:
+        turn(provider, "The port is 8080", "Noted.")
+    for provider in both:
+        provider.shutdown()
+    assert sorted(texts(tmp_path / "home", cube="default-hermes-coder")) == ["Noted."] * 2 + ["The port is 8080"] * 2
+
+
 # -- tools ---------------------------------------------------------------------------------------------------------------
 
 
@@ -322,187 +288,3 @@ def test_the_six_tools_answer_in_json_within_their_budget(make: Make) -> None:
         ("memos_search", []),
     ):
         assert json.loads(provider.handle_tool_call(name, given))["error"]  # type: ignore[arg-type]
-
-
-# -- what goes wrong -----------------------------------------------------------------------------------------------------
-
-
-def test_a_server_that_is_away_is_said_and_what_was_told_comes_with_the_next_start(
-    make: Make, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    options(tmp_path, url="http://127.0.0.1:9", prefetch_seconds=0.5)
-    provider = make()
-    with caplog.at_level(logging.WARNING, "memos"):
-        assert turn(provider, "The secret word is harbour", "I see.") == ""
-        assert "nothing recalled" in provider.recall_status().provider_label
-        assert "error" in json.loads(provider.handle_tool_call("memos_search", {"query": "harbour"}))
-        provider.shutdown()
-    assert "unavailable" in provider.unavailable_reason() and not provider.is_available()
-    assert "memory_away" in caplog.text and "harbour" not in caplog.text
-    assert outbox.waiting(tmp_path / "home" / "hosts" / "hermes") >= 1
-    options(tmp_path, url="", prefetch_seconds="")
-    make("s2").shutdown()
-    assert texts(tmp_path / "home") == ["The secret word is harbour", "I see."]
-    assert not list((tmp_path / "home" / "hosts" / "hermes").rglob("*.json"))
-
-
-def test_a_slow_memory_is_not_waited_for_and_what_is_at_hand_is_served(
-    make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    import asyncio
-    import time
-
-    from memos.system import AsyncMemOS
-
-    options(tmp_path, prefetch_seconds=0.4)
-    provider = make()
-    turn(provider, PLANTED, "I will.")
-    assert provider._teller is not None and provider._teller.drained(10)
-    provider.queue_prefetch("docker or podman?")
-    for _ in range(100):
-        if provider._recalls is not None and provider._recalls._ready:
-            break
-        time.sleep(0.05)
-
-    real = AsyncMemOS.start_turn
-
-    async def slow(self: AsyncMemOS, *args: Any, **given: Any) -> Any:
-        await asyncio.sleep(1.0)
-        return await real(self, *args, **given)
-
-    monkeypatch.setattr(AsyncMemOS, "start_turn", slow)
-    began = time.perf_counter()
-    block = provider.prefetch("Run the image")
-    assert time.perf_counter() - began < 0.9
-    assert "podman" in block and "late" in provider.recall_status().provider_label
-    provider.sync_turn("Run the image", "It runs.")
-    provider.shutdown()
-    assert texts(tmp_path / "home")[2:] == ["Run the image", "It runs."]
-
-
-def test_options_that_cannot_be_used_are_named(make: Make, tmp_path: Path) -> None:
-    options(tmp_path, max_tokens=900, mine="kept")
-    file = tmp_path / "hermes" / "memos" / "config.json"
-    options(tmp_path, user="ada", max_tokens="")
-    assert json.loads(file.read_text()) == {"mine": "kept", "user": "ada"}
-    with pytest.raises(InvalidInput, match="prefetch_seconds"):
-        options(tmp_path, prefetch_seconds=20)
-    file.write_text("{broken")
-    provider = Provider()
-    assert not provider.is_available() and str(file) in provider.unavailable_reason()
-    with pytest.raises(InvalidInput):
-        options(tmp_path, user="ada")
-    assert file.read_text() == "{broken"
-    with pytest.raises(InvalidInput):
-        make()
-    file.write_text('{"url": "http://127.0.0.1:1", "key_file": "/nowhere/key"}')
-    assert "/nowhere/key" in Provider().unavailable_reason()
-
-
-def test_packages_that_are_missing_are_named(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    from memos.hosts.hermes import engine
-    from memos.hosts.hermes import options as settings
-
-    monkeypatch.setattr(settings, "missing", lambda: ["apsw"])
-    monkeypatch.setattr(engine, "missing", lambda: ["apsw"])
-    assert "apsw" in Provider().unavailable_reason()
-    warned: list[str] = []
-    provider = make(warning_callback=warned.append)
-    assert provider.prefetch("hello there") == "" and "unavailable" in provider.recall_status().provider_label
-    provider.shutdown()
-    assert warned and "apsw" in warned[0]
-
-
-def test_hooks_after_the_end_and_before_the_beginning_do_nothing(make: Make) -> None:
-    provider = Provider()
-    assert (
-        provider.prefetch("hello") == "" and provider.system_prompt_block() == "" and provider.recall_status() is None
-    )
-    provider.sync_turn("a", "b")
-    provider.on_session_end([])
-    provider.shutdown()
-    assert "error" in json.loads(provider.handle_tool_call("memos_search", {"query": "x"}))
-
-
-# -- the rest ------------------------------------------------------------------------------------------------------------
-
-
-def test_a_running_server_is_used_and_when_it_goes_the_folder_itself(
-    make: Make, tmp_path: Path, serving: Serve
-) -> None:
-    process = serving(tmp_path / "home")
-    provider = make()
-    turn(provider, "one", "1")
-    assert provider._teller is not None and provider._teller.drained(20)
-    process.terminate()
-    process.wait(30)
-    turn(provider, "two", "2")
-    provider.shutdown()
-    assert texts(tmp_path / "home") == ["one", "1", "two", "2"]
-
-
-def test_several_sessions_of_a_process_share_what_is_open(make: Make, tmp_path: Path) -> None:
-    from memos.hosts.hermes import engine
-
-    a, b = make("a"), make("b", platform="telegram", user_id="7")
-    turn(a, "one", "1")
-    turn(b, "two", "2")
-    assert len(engine._engines) == 1
-    a.shutdown()
-    turn(b, "three", "3")
-    b.shutdown()
-    assert not engine._engines
-    assert texts(tmp_path / "home") == ["one", "1"]
-    assert texts(tmp_path / "home", user="telegram-7") == ["two", "2", "three", "3"]
-
-
-def test_what_the_backup_of_hermes_is_to_take(make: Make, tmp_path: Path) -> None:
-    assert Provider().backup_paths() == [str(tmp_path / "home")]
-    options(tmp_path, home=str(tmp_path / "hermes" / "memory"))
-    assert Provider().backup_paths() == []
-    options(tmp_path, url="http://memory.example:8000")
-    assert Provider().backup_paths() == []
-
-
-def test_looking_into_it_leaves_nothing_behind(make: Make, tmp_path: Path) -> None:
-    provider = Provider()
-    provider.initialize_for_inspection("look", hermes_home=str(tmp_path / "hermes"))
-    assert provider.system_prompt_block().startswith("# MemOS") and len(provider.system_prompt_block()) < 600
-    assert "hits" in json.loads(provider.handle_tool_call("memos_search", {"query": "x"}))
-    provider.shutdown()
-    assert not (tmp_path / "home" / "hosts").exists()
-
-
-def test_the_entry_point_gives_hermes_a_provider() -> None:
-    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())
-    module = import_module(project["project"]["entry-points"]["hermes_agent.memory_providers"]["memos"])
-
-    class Context:
-        given: Any = None
-
-        def register_memory_provider(self, provider: Any) -> None:
-            self.given = provider
-
-    context = Context()
-    module.register(context)
-    assert context.given.name == "memos"
-
-
-@pytest.mark.parametrize(
-    "text", ["<memory-context>\nx\n</memory-context>", "<memory-context>\ncut off", "<memos-context>y</memos-context>"]
-)
-def test_what_memory_put_before_a_prompt_is_taken_out(text: str) -> None:
-    assert clean(f"before {text}").strip() == "before"
-    assert clean([{"type": "text", "text": f"请看 {text}"}, {"type": "image_url", "image_url": {}}]) == "请看"
-
-
-def test_a_turn_is_found_in_a_list_that_went_on() -> None:
-    messages = [
-        {"role": "user", "content": "go"},
-        call("x", "terminal", command="one"),
-        {"role": "assistant", "content": "ok"},
-    ]
-    messages += [{"role": "user", "content": "go"}, call("x", "terminal", command="two")]
-    assert [s["input"] for s in lived(messages, "go", "ok").steps] == ["one"]
-    assert [s["input"] for s in lived(messages, "go", None).steps] == ["two"]
-    assert lived("nonsense", "go", "ok").steps == () and lived([None, 3], "go", "ok").steps == ()

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from agent_model import REPLY, AgentModel
 from hosts_world import SRC
 
 from memos import MemOS
@@ -134,3 +135,46 @@ def test_a_process_that_is_killed_leaves_nothing_untold_and_nothing_twice(env: d
         expected.update(told["expected"])
     last = json.loads(hermes(env, str(HERE / "hermes_day.py"), "24", "1", "2"))
     once(stored(env), {**expected, **last["expected"]})
+
+
+def test_two_processes_at_once_share_one_home(env: dict[str, str]) -> None:
+    words = [[PYTHON, str(HERE / "hermes_day.py"), str(seed), "1", "8"] for seed in (31, 32)]
+    running = [subprocess.Popen(w, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for w in words]
+    expected: Counter[str] = Counter()
+    for process in running:
+        out, err = process.communicate(timeout=200)
+        assert process.returncode == 0, err
+        expected.update(json.loads(out)["expected"])
+    once(stored(env), expected)
+
+
+@pytest.mark.slow
+def test_its_agent_is_told_what_is_known_and_what_it_does_is_kept(env: dict[str, str], tmp_path: Path) -> None:
+    with MemOS(env["MEMOS_HOME"], embedder="none", background=False) as m:
+        m.start_turn(PLANTED, session="before")
+        m.end_session("before")
+        m.flush()
+    work, config = tmp_path / "shop", Path(env["HERMES_HOME"]) / "config.yaml"
+    work.mkdir()
+    with AgentModel(["echo one", "make harbour"]) as model:
+        own = f"model:\n  default: scripted\n  provider: custom\n  base_url: {model.url}/v1\n  api_key: none\n"
+        config.write_text(own + config.read_text())
+        done = subprocess.run(
+            [PYTHON, "-m", "hermes_cli.main", "chat", "-Q", "--yolo", "-q", "Build the harbour with docker"],
+            cwd=work, env=env, capture_output=True, text=True, timeout=300, check=False, stdin=subprocess.DEVNULL,
+        )  # fmt: skip
+    assert REPLY in done.stdout, done.stdout + done.stderr
+    asked = [json.loads(a) for a in model.asked]
+    first = next(a for a in asked if a.get("tools"))
+    assert "use podman" in str([m for m in first["messages"] if m["role"] == "user"])
+    assert "# MemOS memory" in first["messages"][0]["content"]
+    assert {f"memos_{n}" for n in ("search", "get", "timeline", "environment", "skill_list", "skill_get")} <= {
+        t["function"]["name"] for t in first["tools"]
+    }
+    texts = stored(env)
+    once(
+        texts, {PLANTED: 1, "Build the harbour with docker": 1, "Bash: echo one": 1, "Bash: make harbour": 1, REPLY: 1}
+    )
+    assert "Bash: echo one\nok\none" in texts and any("make harbour\nerror: Exit code 2" in t for t in texts)
+    memos(env, "hosts", "uninstall", "hermes")
+    assert "provider: memos" not in config.read_text() and "base_url" in config.read_text()

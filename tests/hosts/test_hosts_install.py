@@ -97,6 +97,7 @@ def test_codex_gets_a_hooks_file_and_a_table_at_the_end(codex: Place, home: Path
     text = codex.mcp.read_text()
     assert text.startswith(CONFIG)
     parsed = tomllib.loads(text)
+    assert "MEMOS_API_KEY" in parsed["mcp_servers"]["memos"]["env_vars"]  # Codex hands on what is named, and no more
     assert parsed["mcp_servers"]["memos"]["args"][-2:] == ["--url", "http://127.0.0.1:8000"]
     assert parsed["mcp_servers"]["docs"] == tomllib.loads(CONFIG)["mcp_servers"]["docs"]
     assert "PostToolUseFailure" not in json.loads(codex.hooks.read_text())["hooks"]

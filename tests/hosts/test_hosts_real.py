@@ -15,13 +15,14 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from agent_model import REPLY, AgentModel
+from agent_model import REPLY, AgentModel, Call
 from hosts_world import SRC
 
 from memos import MemOS
 
 VERSIONS = {"@anthropic-ai/claude-code": "2.1.197", "@openai/codex": "0.171.0"}
 COMMANDS = ["echo one", "make harbour", "make harbour", "make harbour"]
+QUIET = {"DISABLE_AUTOUPDATER": "1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1"}
 pytestmark = pytest.mark.slow
 
 
@@ -102,6 +103,28 @@ def check(home: Path, asked: list[str], model: AgentModel) -> None:
         assert sum("podman" in one.text for one in m.list(kinds=["policy"], limit=500).items) == 1
 
 
+def provider(model: AgentModel) -> str:
+    """The settings by which Codex asks the scripted model."""
+    return f'model = "gpt-5"\nmodel_provider = "local"\n\n[model_providers.local]\nname = "local"\nbase_url = "{model.url}/v1"\nwire_api = "responses"\nenv_key = "LOCAL_KEY"\n'
+
+
+def run_codex(codex: str, text: str, work: Path, env: dict[str, str]) -> str:
+    # the hooks are those of this test; a user trusts them in /hooks
+    words = [
+        codex,
+        "exec",
+        "--skip-git-repo-check",
+        "--dangerously-bypass-approvals-and-sandbox",
+        "--dangerously-bypass-hook-trust",
+    ]
+    done = subprocess.run(
+        [*words, text], cwd=work, env={**env, "LOCAL_KEY": "scripted"}, capture_output=True, text=True, timeout=180,
+        check=False, stdin=subprocess.DEVNULL,
+    )  # fmt: skip
+    assert REPLY in done.stdout, done.stdout + done.stderr
+    return done.stdout + done.stderr
+
+
 def test_claude_code(packages: Path, home: Path, tmp_path: Path) -> None:
     claude = binary(packages, "@anthropic-ai/claude-code-*/claude")
     work = tmp_path / "shop"
@@ -113,12 +136,7 @@ def test_claude_code(packages: Path, home: Path, tmp_path: Path) -> None:
     memos(env, home, "hosts", "install", "claude-code")
     asked = ["Always use podman instead of docker. Then build the harbour", "Build the harbour again"]
     with AgentModel(COMMANDS) as model:
-        more = {
-            "ANTHROPIC_BASE_URL": model.url,
-            "ANTHROPIC_API_KEY": "sk-ant-scripted",
-            "DISABLE_AUTOUPDATER": "1",
-            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
-        }
+        more = {"ANTHROPIC_BASE_URL": model.url, "ANTHROPIC_API_KEY": "sk-ant-scripted", **QUIET}
         for text in asked:
             done = subprocess.run(
                 [claude, "-p", text, "--allowedTools", "Bash", "--output-format", "json", "--strict-mcp-config"],
@@ -140,17 +158,115 @@ def test_codex(packages: Path, home: Path, tmp_path: Path) -> None:
     (tmp_path / "config").mkdir()
     asked = ["Always use podman instead of docker. Then build the harbour", "Build the harbour again"]
     with AgentModel(COMMANDS) as model:
-        config = f'model = "gpt-5"\nmodel_provider = "local"\n\n[model_providers.local]\nname = "local"\nbase_url = "{model.url}/v1"\nwire_api = "responses"\nenv_key = "LOCAL_KEY"\n'
+        config = provider(model)
         (tmp_path / "config" / "config.toml").write_text(config)
         memos(env, home, "hosts", "install", "codex", "--no-mcp")
         for text in asked:
-            # the hooks are those of this test; a user trusts them in /hooks
-            done = subprocess.run(
-                [codex, "exec", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox", "--dangerously-bypass-hook-trust", text],
-                cwd=work, env={**env, "LOCAL_KEY": "scripted"}, capture_output=True, text=True, timeout=180, check=False, stdin=subprocess.DEVNULL,
-            )  # fmt: skip
-            assert REPLY in done.stdout, done.stdout + done.stderr
+            run_codex(codex, text, work, env)
     check(home, asked, model)
     memos(env, home, "hosts", "uninstall", "codex")
     assert not (tmp_path / "config" / "hooks.json").exists()
     assert (tmp_path / "config" / "config.toml").read_text() == config
+
+
+SEARCH: Call = ("mcp__memos__memos_search", {"query": "yellow crane"})
+KNOWN = "The harbour is built with the yellow crane"
+
+
+@pytest.fixture
+def knowing(tmp_path: Path) -> Path:
+    """A home that knows something, without a server."""
+    with MemOS(tmp_path / "known", embedder="none") as m:
+        m.add(KNOWN)
+    return tmp_path / "known"
+
+
+def test_claude_code_searches_memory_with_our_mcp_server(packages: Path, knowing: Path, tmp_path: Path) -> None:
+    claude = binary(packages, "@anthropic-ai/claude-code-*/claude")
+    env = variables(tmp_path, CLAUDE_CONFIG_DIR=str(tmp_path / "config"))
+    (tmp_path / "shop").mkdir()
+    memos(env, knowing, "hosts", "install", "claude-code")
+    with AgentModel([("WaitForMcpServers", {}), SEARCH]) as model:
+        more = {"ANTHROPIC_BASE_URL": model.url, "ANTHROPIC_API_KEY": "sk-ant-scripted", **QUIET}
+        done = subprocess.run(
+            [claude, "-p", "What is it built with?", "--allowedTools", "WaitForMcpServers", SEARCH[0], "--output-format", "json"],
+            cwd=tmp_path / "shop", env={**env, **more}, capture_output=True, text=True, timeout=180, check=False, stdin=subprocess.DEVNULL,
+        )  # fmt: skip
+    assert json.loads(done.stdout)["result"] == REPLY, done.stdout + done.stderr
+    blocks = [
+        b
+        for a in model.asked
+        for m in json.loads(a)["messages"]
+        if isinstance(m["content"], list)
+        for b in m["content"]
+    ]
+    results = [b for b in blocks if b.get("type") == "tool_result"]
+    assert results and KNOWN in str(results), (results, done.stderr)
+    assert not [text for text in told(knowing) if "memos_search" in text]
+
+
+def test_codex_searches_memory_with_our_mcp_server(packages: Path, knowing: Path, tmp_path: Path) -> None:
+    codex = binary(packages, "@openai/codex-*/vendor/*/bin/codex")
+    env = variables(tmp_path, CODEX_HOME=str(tmp_path / "config"))
+    (tmp_path / "shop").mkdir()
+    (tmp_path / "config").mkdir()
+    with AgentModel([SEARCH]) as model:
+        (tmp_path / "config" / "config.toml").write_text(provider(model))
+        memos(env, knowing, "hosts", "install", "codex")
+        out = run_codex(codex, "What is it built with?", tmp_path / "shop", env)
+    results = [i for a in model.asked for i in json.loads(a)["input"] if str(i.get("type")).endswith("call_output")]
+    assert results and KNOWN in str(results), (results, out)
+    assert not [text for text in told(knowing) if "memos_search" in text]
+
+
+def test_a_sub_agent_of_codex_is_an_episode_of_its_own(packages: Path, home: Path, tmp_path: Path) -> None:
+    codex = binary(packages, "@openai/codex-*/vendor/*/bin/codex")
+    env = variables(tmp_path, CODEX_HOME=str(tmp_path / "config"))
+    (tmp_path / "shop").mkdir()
+    (tmp_path / "config").mkdir()
+    task, reply = "Count the cranes of the harbour", "There are seven cranes."
+    spawn: Call = ("multi_agent_v1__spawn_agent", {"message": task})
+    with AgentModel([spawn, "sleep 3", "echo one"], helpers={task: reply}) as model:
+        (tmp_path / "config" / "config.toml").write_text(provider(model))
+        memos(env, home, "hosts", "install", "codex", "--no-mcp")
+        run_codex(codex, "How many cranes has the harbour?", tmp_path / "shop", env)
+    texts = told(home)
+    assert texts["How many cranes has the harbour?"] == texts["Bash: echo one\nok\none"] == texts[REPLY] == 1, texts
+    assert sum(n for text, n in texts.items() if reply in text) == 1, texts
+    assert texts[task] == 0, texts  # what the sub-agent was asked is no message of the user
+
+
+def test_claude_code_stores_before_it_forgets_and_recalls_after(packages: Path, home: Path, tmp_path: Path) -> None:
+    claude = binary(packages, "@anthropic-ai/claude-code-*/claude")
+    env = variables(tmp_path, CLAUDE_CONFIG_DIR=str(tmp_path / "config"))
+    (tmp_path / "shop").mkdir()
+    memos(env, home, "hosts", "install", "claude-code", "--no-mcp")
+    asked = ["Always use podman instead of docker. Then build the harbour", "/compact", "Paint the harbour"]
+    with AgentModel(["echo one"]) as model:
+        more = {"ANTHROPIC_BASE_URL": model.url, "ANTHROPIC_API_KEY": "sk-ant-scripted", **QUIET}
+        for number, text in enumerate(asked):
+            words = [
+                claude,
+                "-p",
+                text,
+                "--allowedTools",
+                "Bash",
+                "--output-format",
+                "json",
+                *(["--continue"] if number else []),
+            ]
+            done = subprocess.run(
+                words, cwd=tmp_path / "shop", env={**env, **more}, capture_output=True, text=True, timeout=180, check=False,
+                stdin=subprocess.DEVNULL,
+            )  # fmt: skip
+            assert not json.loads(done.stdout)["is_error"], done.stdout + done.stderr
+    records = [
+        json.loads(line)
+        for path in (tmp_path / "config" / "projects").rglob("*.jsonl")
+        for line in path.read_text().splitlines()
+    ]
+    assert any(r.get("subtype") == "compact_boundary" for r in records)  # it was
+    assert any("SessionStart:compact" in json.dumps(r) and "use podman" in json.dumps(r) for r in records)
+    texts = told(home)
+    assert texts[asked[0]] == texts[asked[2]] == 1 and texts["Bash: echo one\nok\none"] >= 1, texts
+    assert not [t for t in texts if "compact" in t or "summary" in t.lower() or "memos-context" in t], texts

@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any
 
 
-def said(id: str, parent: str | None, role: str, *parts: Any, at: float | None = 1_750_950_000.0, **more: Any) -> dict[str, Any]:
+def said(
+    id: str, parent: str | None, role: str, *parts: Any, at: float | None = 1_750_950_000.0, **more: Any
+) -> dict[str, Any]:
     """A node of a ChatGPT conversation."""
     message = {
         "id": id,
@@ -22,7 +24,9 @@ def said(id: str, parent: str | None, role: str, *parts: Any, at: float | None =
     return {"id": id, "parent": parent, "children": [], "message": message}
 
 
-def chatgpt_conversation(id: str, *nodes: dict[str, Any], current: str | None = None, title: str = "A chat") -> dict[str, Any]:
+def chatgpt_conversation(
+    id: str, *nodes: dict[str, Any], current: str | None = None, title: str = "A chat"
+) -> dict[str, Any]:
     root = {"id": "root", "parent": None, "children": [], "message": None}
     mapping = {node["id"]: node for node in (root, *nodes)}
     for node in nodes:
@@ -36,7 +40,9 @@ def chatgpt_conversation(id: str, *nodes: dict[str, Any], current: str | None = 
     }
 
 
-def chats(count: int, length: int = 4, *, first: int = 0, text: str = "I live in Oslo, number {}.") -> list[dict[str, Any]]:
+def chats(
+    count: int, length: int = 4, *, first: int = 0, text: str = "I live in Oslo, number {}."
+) -> list[dict[str, Any]]:
     """ChatGPT conversations, the newest first, as its export has them."""
     out = []
     for c in range(first + count - 1, first - 1, -1):
@@ -79,4 +85,11 @@ def claude_message(id: str, sender: str, text: str, at: str, parent: str | None 
 
 def claude_conversation(id: str, *messages: dict[str, Any]) -> dict[str, Any]:
     at = "2025-06-26T15:00:00.000000Z"
-    return {"uuid": id, "name": "A talk", "created_at": at, "updated_at": at, "account": {"uuid": "a"}, "chat_messages": list(messages)}
+    return {
+        "uuid": id,
+        "name": "A talk",
+        "created_at": at,
+        "updated_at": at,
+        "account": {"uuid": "a"},
+        "chat_messages": list(messages),
+    }

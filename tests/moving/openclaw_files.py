@@ -46,7 +46,9 @@ class Session:
 
     def user(self, text: Any, **more: Any) -> str:
         content = [{"type": "text", "text": text}] if isinstance(text, str) else text
-        return self.add(message={"role": "user", "content": content, "timestamp": BEGAN + len(self.entries) * 1000, **more})
+        return self.add(
+            message={"role": "user", "content": content, "timestamp": BEGAN + len(self.entries) * 1000, **more}
+        )
 
     def assistant(self, *blocks: Any) -> str:
         content = [{"type": "text", "text": b} if isinstance(b, str) else b for b in blocks]
@@ -68,7 +70,9 @@ class Session:
         db.execute("INSERT INTO session_windows VALUES (?, ?, ?, ?)", (self.id, key, BEGAN, BEGAN))
         for seq, entry in enumerate(self.entries):
             row = (self.id, seq, json.dumps(entry, ensure_ascii=False), BEGAN + seq)
-            db.execute("INSERT INTO transcript_events (session_id, seq, event_json, created_at) VALUES (?, ?, ?, ?)", row)
+            db.execute(
+                "INSERT INTO transcript_events (session_id, seq, event_json, created_at) VALUES (?, ?, ?, ?)", row
+            )
 
 
 def called(id: str, tool: str, **arguments: Any) -> dict[str, Any]:

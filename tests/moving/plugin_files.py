@@ -8,9 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-_OWNER = (
-    "owner_agent_kind TEXT NOT NULL DEFAULT 'unknown', owner_profile_id TEXT NOT NULL DEFAULT 'default', owner_workspace_id TEXT"
-)
+_OWNER = "owner_agent_kind TEXT NOT NULL DEFAULT 'unknown', owner_profile_id TEXT NOT NULL DEFAULT 'default', owner_workspace_id TEXT"
 _SHARE = "share_scope TEXT DEFAULT 'private', share_target TEXT, shared_at INTEGER, edited_at INTEGER"
 
 
@@ -123,10 +121,13 @@ class Plugin:
         marks = ", ".join("?" * len(plain))
         self.db.execute(f"INSERT INTO {table} ({', '.join(plain)}) VALUES ({marks})", tuple(plain.values()))
 
-    def episode(self, id: str, session: str = "openclaw::main::s1", at: int = BEGAN, reward: float | None = None) -> None:
+    def episode(
+        self, id: str, session: str = "openclaw::main::s1", at: int = BEGAN, reward: float | None = None
+    ) -> None:
         """An episode, and its session where it is new."""
         self.db.execute(
-            "INSERT OR IGNORE INTO sessions (id, agent, started_at, last_seen_at) VALUES (?, 'openclaw', ?, ?)", (session, at, at)
+            "INSERT OR IGNORE INTO sessions (id, agent, started_at, last_seen_at) VALUES (?, 'openclaw', ?, ?)",
+            (session, at, at),
         )
         self.put("episodes", id=id, session_id=session, started_at=at, ended_at=at + 1, r_task=reward, status="closed")
 
@@ -178,4 +179,6 @@ def gcc_work(plugin: Plugin, number: int, package: str, at: int) -> None:
         call("shell", {"command": "apt-get install -y gcc"}, "done", at=at),
         call("shell", {"command": f"pip install {package}"}, f"installed {package}", at=at),
     ]
-    plugin.turn(episode, f"Install {package} in the container", f"{package} is installed; gcc was missing.", calls, at, session)
+    plugin.turn(
+        episode, f"Install {package} in the container", f"{package} is installed; gcc was missing.", calls, at, session
+    )

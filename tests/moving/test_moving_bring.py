@@ -12,7 +12,8 @@ import pytest
 from exports import chats, claude_conversation, claude_message, written
 
 from memos import AsyncMemOS, MemOS
-from memos.errors import Busy, InvalidInput
+from memos.errors import Busy, InvalidInput, StorageFull
+from memos.moving import spool
 from memos.moving.bring import bring, bring_now
 from memos.moving.items import Bad, Call, Item, Left, Said, Skill, Source, Told, Worked
 from memos.moving.report import Progress
@@ -71,7 +72,10 @@ def test_a_dry_run_says_all_and_writes_nothing(memos: MemOS, tmp_path: Path) -> 
 
 
 def test_what_the_source_holds_twice_is_counted_and_stored_once(memos: MemOS, tmp_path: Path) -> None:
-    lines = "".join(f'{{"role": "user", "content": "I live in Oslo", "date": "{day}"}}\n' for day in ("2025-06-26", "2025-06-26", "2025-07-01"))
+    lines = "".join(
+        f'{{"role": "user", "content": "I live in Oslo", "date": "{day}"}}\n'
+        for day in ("2025-06-26", "2025-06-26", "2025-07-01")
+    )
     report = bring_now(memos, written(tmp_path / "chat.jsonl", lines))
     assert (report.messages, report.repeated, report.new) == (2, 1, 2)
 
@@ -85,7 +89,9 @@ def test_facts_are_read_with_the_day_they_were_said_on(memos: MemOS, tmp_path: P
     memos.flush()
     facts = [memory.text for memory in memos.list(kinds=["profile", "fact"]).items]
     assert any("Bergen" in fact for fact in facts)
-    assert not any("Oslo" in fact for fact in facts)  # what was said earlier does not hold any more, though it stood later
+    assert not any(
+        "Oslo" in fact for fact in facts
+    )  # what was said earlier does not hold any more, though it stood later
 
 
 def test_without_facts_and_for_notes_nothing_is_read(memos: MemOS, tmp_path: Path) -> None:
@@ -97,7 +103,9 @@ def test_without_facts_and_for_notes_nothing_is_read(memos: MemOS, tmp_path: Pat
 
 
 def test_chinese_is_kept_and_found(memos: MemOS, tmp_path: Path) -> None:
-    talk = claude_conversation("t", claude_message("m", "human", "我住在上海，喜欢喝乌龙茶。", "2025-06-26T23:30:00+08:00"))
+    talk = claude_conversation(
+        "t", claude_message("m", "human", "我住在上海，喜欢喝乌龙茶。", "2025-06-26T23:30:00+08:00")
+    )
     assert bring_now(memos, written(tmp_path / "conversations.json", [talk])).source == "claude"
     memos.flush()
     assert "乌龙茶" in str(memos.search("喜欢喝什么茶？"))
@@ -141,7 +149,11 @@ def test_bad_rows_are_named_counted_and_skipped(memos: MemOS, tmp_path: Path) ->
     assert (report.new, report.bad, len(report.bad_rows)) == (1, 33, 20)
     rows = [json.loads(line) for line in (tmp_path / "bad.jsonl").read_text().splitlines()]
     assert len(rows) == 33
-    assert [row["where"] for row in rows[30:]] == ["session s, id blank", "session s, id role", "session (none), id long"]
+    assert [row["where"] for row in rows[30:]] == [
+        "session s, id blank",
+        "session s, id role",
+        "session (none), id long",
+    ]
     assert "hello" not in str(rows)
     with pytest.raises(InvalidInput, match="exists already"):
         bring_now(memos, "-", source=source(), bad=tmp_path / "bad.jsonl")
@@ -155,7 +167,9 @@ def test_nul_characters_and_half_characters_become_marks(memos: MemOS) -> None:
 
 
 def test_what_is_left_out_is_counted_by_kind(memos: MemOS) -> None:
-    report = bring_now(memos, "-", source=source(Left("vectors", 3, "they are made anew"), Left("vectors", 4, "they are made anew")))
+    report = bring_now(
+        memos, "-", source=source(Left("vectors", 3, "they are made anew"), Left("vectors", 4, "they are made anew"))
+    )
     assert report.left == (Left("vectors", 7, "they are made anew"),)
 
 
@@ -211,7 +225,7 @@ def test_turns_become_episodes_with_steps_and_rewards(memos: MemOS) -> None:
     assert all(not episode.is_open for episode in found)
     whole = memos.episode(found[0].id)
     assert [step.role.value for step in whole.steps] == ["user", "tool", "tool", "assistant", "user", "assistant"]
-    assert [signal.value for signal in whole.signals if signal.source.value == "check"] == [0.8]
+    assert [signal.score for signal in whole.signals if signal.source.value == "verifier"] == [0.8]
     assert found[0].opened_at.isoformat() == AT
 
 
@@ -226,7 +240,9 @@ def test_turns_brought_again_are_there_once(memos: MemOS) -> None:
 
 def test_a_turn_that_was_cut_off_is_finished(memos: MemOS) -> None:
     memos.start_turn("Fix the build", session="w", agent="stub", task="new", key="stub:e1:1/turn", recall=False, at=AT)
-    memos.report_step("bash", "make", "error: no cc", error="no cc", ok=False, call_id="stub:e1:1/0", session="w", agent="stub", at=AT)
+    memos.report_step(
+        "bash", "make", "error: no cc", error="no cc", ok=False, call_id="stub:e1:1/0", session="w", agent="stub", at=AT
+    )
     assert bring_now(memos, "-", source=source(*TURNS)).new == 3
     found = sorted(memos.episodes().items, key=lambda episode: episode.opened_at)
     assert len(found) == 2
@@ -240,6 +256,28 @@ def test_skills_begin_on_probation_and_are_there_once(memos: MemOS) -> None:
     assert (report.new, report.bad) == (1, 2)
     assert [(skill.name, skill.body.state.value) for skill in memos.skills()] == [("brew-tea", "probation")]
     assert (bring_now(memos, "-", source=source(good)).new, len(memos.skills())) == (0, 1)
+
+
+def test_a_full_disk_for_temporary_files_is_told_and_nothing_is_stored(
+    memos: MemOS, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(spool, "_SCHEMA", f"{spool._SCHEMA}; PRAGMA max_page_count = 40")
+    with pytest.raises(StorageFull, match="TMPDIR"):
+        bring_now(memos, "-", source=source(*(Told(f"{n} " + "x" * 900, id=str(n)) for n in range(2_000))))
+    assert memos.count() == 0
+
+
+async def test_the_graph_of_the_mcp_server_is_the_same_by_either_way(tmp_path: Path) -> None:
+    pytest.importorskip("mcp")
+    from memos.mcp.jsonl import load
+    from memos.tools.door import Door
+
+    line = {"type": "entity", "name": "Ada", "entityType": "person", "observations": ["lives in Oslo"]}
+    path = written(tmp_path / "memory.jsonl", json.dumps(line) + "\n")
+    async with AsyncMemOS(tmp_path / "home", embedder="none", background=False) as memos:
+        assert (await bring(memos, path)).new == 2
+        assert (await load(Door.to(memos, user="default"), path)).new == 0
+        assert (await bring(memos, path)).new == 0
 
 
 # -- all or nothing -----------------------------------------------------------------------------------------------------

@@ -43,7 +43,12 @@ def test_times_ids_titles_and_models_are_kept(tmp_path: Path) -> None:
     node = said("a", "root", "assistant", "Hello", at=1_750_950_000.5, metadata={"model_slug": "gpt-4o"})
     (item,) = of(tmp_path, chatgpt_conversation("x", node, title="Über Möbel"))
     assert item == Said(
-        "x", "assistant", "Hello", "2025-06-26T15:00:00.500000+00:00", "a", info={"title": "Über Möbel", "model": "gpt-4o"}
+        "x",
+        "assistant",
+        "Hello",
+        "2025-06-26T15:00:00.500000+00:00",
+        "a",
+        info={"title": "Über Möbel", "model": "gpt-4o"},
     )
 
 
@@ -94,7 +99,9 @@ def test_a_zip_with_several_numbered_files_is_read_whole(tmp_path: Path) -> None
 
 
 def test_what_is_no_conversation_is_a_bad_row_with_its_place(tmp_path: Path) -> None:
-    items = of(tmp_path, chats(1)[0], {"title": "no mapping"}, [1], chatgpt_conversation("y", said("a", "root", "nobody", "x")))  # type: ignore[arg-type]
+    items = of(
+        tmp_path, chats(1)[0], {"title": "no mapping"}, [1], chatgpt_conversation("y", said("a", "root", "nobody", "x"))
+    )  # type: ignore[arg-type]
     assert [(item.where, item.why) for item in items if isinstance(item, Bad)] == [
         ("conversations.json[1]", "it is no conversation: it has no mapping of messages"),
         ("conversations.json[2]", "it is no conversation: it has no mapping of messages"),

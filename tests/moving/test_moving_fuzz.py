@@ -8,6 +8,9 @@ import math
 import os
 import random
 import tempfile
+import time
+import tracemalloc
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +23,10 @@ from plugin_files import BEGAN, FIRST, SECOND, Plugin, call, gcc_work
 
 from memos.errors import InvalidInput
 from memos.moving import hermes, local_plugin, memos_dump, openclaw, transcripts
+from memos.moving.injected import said_only
 from memos.moving.items import Bad, Left, Source
+from memos.moving.sources import detect
+from memos.moving.transcript import fit
 
 SOURCES = (local_plugin.SOURCE, memos_dump.SOURCE, hermes.SOURCE, openclaw.SOURCE, transcripts.SOURCE)
 FEW = settings(
@@ -192,7 +198,12 @@ def test_files_of_nearly_the_right_shape(kind: str, odd: Odd) -> None:
 
 def loosened(schema: str) -> str:
     """A schema without what keeps odd values out."""
-    out = schema.partition("CREATE VIRTUAL")[0].replace(" STRICT", "").replace(" NOT NULL", "").replace(" INTEGER PRIMARY KEY", "")
+    out = (
+        schema.partition("CREATE VIRTUAL")[0]
+        .replace(" STRICT", "")
+        .replace(" NOT NULL", "")
+        .replace(" INTEGER PRIMARY KEY", "")
+    )
     while (start := out.find(" CHECK (")) >= 0:
         deep, at = 0, start + 7
         while True:
@@ -280,3 +291,64 @@ def test_calls_without_end_in_one_turn_are_cut_and_said(tmp_path: Path) -> None:
         session.assistant(called(str(number), "exec", command="x" * 50_000 if number < 3 else "x"))
     items = list(openclaw.SOURCE.read(session.write(tmp_path)))
     assert any(isinstance(i, Bad) and "100 calls more" in i.why for i in items)
+
+
+@pytest.mark.parametrize(
+    "text", ["<memories>", "<memos-context></memos-context>", "< ", "<memories x", "[Mon ", "\n```json\n"]
+)
+def test_long_texts_of_marks_take_no_long_time(text: str) -> None:
+    began = time.process_time()
+    fit(said_only(text * 100_000), 1_000)
+    fit(text * 100_000, 1_000)
+    assert time.process_time() - began < 3
+
+
+def test_blocks_are_taken_out_wherever_they_stand() -> None:
+    assert said_only("a <Memories>x</memories>b<memories>c") == "a b<memories>c"
+    assert fit("a <memos-context>x</memos-context> <memos-context>y</memos-context>b", 100) == "ab"
+
+
+def _plugin(folder: Path, count: int) -> Path:
+    made = Plugin(folder / "memos.db")
+    made.db.execute("BEGIN")
+    for number in range(count):
+        gcc_work(made, number, f"package{number}", BEGAN + number)
+    made.db.execute("COMMIT")
+    made.db.close()
+    return made.path
+
+
+def _transcript(folder: Path, count: int) -> Path:
+    path = folder / "S.jsonl"
+    line = {"sessionId": "S", "timestamp": "2026-01-01T00:00:00Z"}
+    with path.open("w") as file:
+        for number in range(count * 2):
+            kind = "assistant" if number % 2 else "user"
+            file.write(
+                json.dumps({**line, "type": kind, "uuid": str(number), "message": {"content": f"words {number} " * 20}})
+                + "\n"
+            )
+    return path
+
+
+def _dump(folder: Path, count: int) -> Path:
+    path = folder / "textual_memory.json"
+    about = {"memory_type": "UserMemory", "sources": []}
+    path.write_text(
+        json.dumps({"nodes": [{"id": str(n), "memory": f"memory {n} " * 80, "metadata": about} for n in range(count)]})
+    )
+    return path
+
+
+@pytest.mark.parametrize(("make", "count"), [(_plugin, 300), (_transcript, 3_000), (_dump, 4_000)])
+def test_memory_does_not_grow_with_the_file(make: Callable[[Path, int], Path], count: int, tmp_path: Path) -> None:
+    peaks = []
+    for size in (2 * count, count):  # the large one first: what is made once is not counted for the small one
+        (tmp_path / str(size)).mkdir()
+        path = make(tmp_path / str(size), size)
+        source = detect(path)
+        tracemalloc.start()
+        assert sum(1 for _ in source.read(path)) >= size
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[0] < 1.2 * peaks[1] + (1 << 18)

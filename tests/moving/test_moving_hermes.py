@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 from datetime import datetime
 from pathlib import Path
 
+import pytest
 from hermes_files import BEGAN, Hermes, say, session, wanted
 
 from memos.moving.hermes import SOURCE
@@ -42,12 +45,26 @@ def test_sessions_are_turns_with_calls_and_what_came_of_them(tmp_path: Path) -> 
     session(db, "s1")
     say(db, "s1", "user", "<memory-context>\nlikes tea\n</memory-context>\n\n装一下 numpy", BEGAN)
     say(db, "s1", "assistant", "", tool_calls=[wanted("c1", "terminal", command="pip install numpy")], reasoning="try")
-    say(db, "s1", "tool", '{"output": "no gcc", "exit_code": 1, "error": null}', tool_call_id="c1", tool_name="terminal")
-    say(db, "s1", "assistant", "", tool_calls=[wanted("c2", "memory", action="add"), wanted("c3", "terminal", command="ls")])
+    say(
+        db, "s1", "tool", '{"output": "no gcc", "exit_code": 1, "error": null}', tool_call_id="c1", tool_name="terminal"
+    )
+    say(
+        db,
+        "s1",
+        "assistant",
+        "",
+        tool_calls=[wanted("c2", "memory", action="add"), wanted("c3", "terminal", command="ls")],
+    )
     say(db, "s1", "tool", '{"success": true}', tool_call_id="c2", tool_name="memory")
     say(db, "s1", "tool", '{"output": "x", "exit_code": 0}', tool_call_id="c3", tool_name="terminal")
     say(db, "s1", "assistant", "装好了。")
-    say(db, "s1", "user", [{"type": "text", "text": "谢谢"}, {"type": "image_url", "image_url": {"url": "data:"}}], BEGAN + 60)
+    say(
+        db,
+        "s1",
+        "user",
+        [{"type": "text", "text": "谢谢"}, {"type": "image_url", "image_url": {"url": "data:"}}],
+        BEGAN + 60,
+    )
     say(db, "s1", "assistant", "不客气")
     db.close()
     first, second = turns(read(hermes.home))
@@ -102,7 +119,10 @@ def test_schedules_and_sub_agents_are_left_out_with_their_numbers(tmp_path: Path
     db.close()
     items = read(hermes.home)
     assert [t.text for t in turns(items)] == ["fine"]
-    assert {i.what: i.count for i in items if isinstance(i, Left)} == {"sessions of schedules": 1, "sessions of sub-agents": 1}
+    assert {i.what: i.count for i in items if isinstance(i, Left)} == {
+        "sessions of schedules": 1,
+        "sessions of sub-agents": 1,
+    }
     assert [i.why for i in items if isinstance(i, Bad)] == ["its content is not UTF-8 text"]
 
 
@@ -136,3 +156,38 @@ def test_links_out_of_the_home_are_not_followed(tmp_path: Path) -> None:
     (home / "state.db").symlink_to(outside.home / "state.db")
     (home / "sessions").symlink_to(outside.home)
     assert [i.text for i in read(home) if isinstance(i, (Told, Worked))] == ["own"]
+
+
+PYTHON = os.environ.get("MEMOS_TEST_HERMES", "")
+STORE = """
+import sys
+from pathlib import Path
+from hermes_state import SessionDB
+db = SessionDB(Path(sys.argv[1]))
+call = {"id": "c1", "type": "function", "function": {"name": "terminal", "arguments": '{"command": "pip install numpy"}'}}
+db.create_session("s1", "cli")
+db.append_message("s1", "user", "装一下 numpy")
+db.append_message("s1", "assistant", "", tool_calls=[call])
+db.append_message("s1", "tool", '{"output": "no gcc", "exit_code": 1}', tool_call_id="c1", tool_name="terminal")
+db.append_message("s1", "assistant", "没有装上")
+db.append_message("s1", "user", [{"type": "text", "text": "再试一次"}])
+kept = db.get_messages("s1")[-1]
+summary = "[CONTEXT COMPACTION — REFERENCE ONLY] Earlier turns were compacted"
+db.archive_and_compact("s1", [{"role": "user", "content": summary}, {"role": "user", "content": kept["content"]}])
+db.append_message("s1", "assistant", "装好了")
+"""
+
+
+@pytest.mark.skipif(
+    not PYTHON, reason="NOT TESTED: the real store needs MEMOS_TEST_HERMES=<python of a venv with hermes-agent>"
+)
+def test_what_the_real_hermes_stored_is_read(tmp_path: Path) -> None:
+    env = {**os.environ, "HERMES_HOME": str(tmp_path), "HOME": str(tmp_path), "PYTHONPATH": ""}
+    subprocess.run(
+        [PYTHON, "-c", STORE, str(tmp_path / "state.db")], env=env, check=True, capture_output=True, timeout=60
+    )
+    assert detect(tmp_path) is SOURCE
+    first, second = turns(read(tmp_path))
+    assert (first.text, first.reply) == ("装一下 numpy", "没有装上")
+    assert [(c.tool, c.input, c.ok) for c in first.calls] == [("terminal", "pip install numpy", False)]
+    assert (second.text, second.reply, second.over) == ("再试一次", "装好了", True)

@@ -70,7 +70,9 @@ def test_explicit_feedback_is_the_reward_where_the_plugin_gave_none_and_its_word
     plugin.episode("e")
     plugin.turn("e", "Deploy it", "Deployed.")
     more = {"episode_id": "e", "ts": BEGAN}
-    plugin.put("feedback", id="f1", channel="explicit", polarity="negative", magnitude=0.8, rationale="总是先跑测试", **more)
+    plugin.put(
+        "feedback", id="f1", channel="explicit", polarity="negative", magnitude=0.8, rationale="总是先跑测试", **more
+    )
     plugin.put("feedback", id="f2", channel="implicit", polarity="positive", magnitude=1.0, **more)
     items = read(plugin.path)
     assert of(items, Worked)[0].reward == -0.8
@@ -80,7 +82,13 @@ def test_explicit_feedback_is_the_reward_where_the_plugin_gave_none_and_its_word
 
 
 def policy(plugin: Plugin, id: str, **more: Any) -> None:
-    row = {"title": f"Title {id}", "trigger": "pip fails", "procedure": "install gcc", "verification": "", "boundary": "linux"}
+    row = {
+        "title": f"Title {id}",
+        "trigger": "pip fails",
+        "procedure": "install gcc",
+        "verification": "",
+        "boundary": "linux",
+    }
     plugin.put("policies", id=id, created_at=BEGAN, updated_at=BEGAN, **{**row, **more})
 
 
@@ -90,7 +98,9 @@ def test_policies_whose_turns_are_here_are_learned_again_and_those_of_people_are
     policy(plugin, "edited", status="active", source_episodes_json=["ep_1"], edited_at=BEGAN)
     policy(plugin, "lost", status="candidate", source_episodes_json=["ep_gone"])
     guidance = {"preference": ["use uv"], "antiPattern": ["pip as root"]}
-    policy(plugin, "asked", experience_type="preference", source_episodes_json=["ep_1"], decision_guidance_json=guidance)
+    policy(
+        plugin, "asked", experience_type="preference", source_episodes_json=["ep_1"], decision_guidance_json=guidance
+    )
     policy(plugin, "old", status="archived")
     items = read(plugin.path)
     notes = {t.id: t for t in of(items, Told)}
@@ -113,7 +123,9 @@ def test_world_models_and_repairs_are_notes_and_skills_are_skill_files(plugin: P
     plugin.put("decision_repairs", id="r", ts=BEGAN, context_hash="x", preference="read first", anti_pattern="guess")
     steps = {"summary": "Builds wheels", "steps": [{"title": "Build", "body": "run build"}]}
     times = {"created_at": BEGAN, "updated_at": BEGAN}
-    plugin.put("skills", id="k1", name="build_wheel", invocation_guide="", procedure_json=steps, status="active", **times)
+    plugin.put(
+        "skills", id="k1", name="build_wheel", invocation_guide="", procedure_json=steps, status="active", **times
+    )
     plugin.put(
         "skills", id="k2", name="build-wheel", owner_profile_id="b", invocation_guide="# Other\u200b\n\nguide", **times
     )
@@ -234,7 +246,16 @@ def test_a_log_that_is_a_link_is_refused(tmp_path: Path) -> None:
 
 def test_the_first_version_gives_messages_tasks_and_the_newest_skill_files(tmp_path: Path) -> None:
     old = Plugin(tmp_path / "memos.db", schema=FIRST)
-    old.put("tasks", id="t1", session_key="s1", title="搬家", summary="用户搬到上海。", started_at=BEGAN, updated_at=BEGAN, status="completed")
+    old.put(
+        "tasks",
+        id="t1",
+        session_key="s1",
+        title="搬家",
+        summary="用户搬到上海。",
+        started_at=BEGAN,
+        updated_at=BEGAN,
+        status="completed",
+    )
     old.put("tasks", id="t2", session_key="s1", started_at=BEGAN, updated_at=BEGAN)
     row = {"session_key": "s1", "turn_id": "1", "created_at": BEGAN, "updated_at": BEGAN, "seq": 0}
     old.put("chunks", id="c1", role="user", content="我上周搬到了上海", **row)
@@ -267,10 +288,18 @@ def test_a_bundle_is_read_like_the_database(tmp_path: Path) -> None:
         "exportedAt": BEGAN,
         "traces": [
             {**trace, "id": "b", "ts": BEGAN + 2, "userText": "", "agentText": "done"},
-            {**trace, "id": "a", "ts": BEGAN + 1, "userText": "do it", "toolCalls": [call("shell", {"command": "ls"}, "x")]},
+            {
+                **trace,
+                "id": "a",
+                "ts": BEGAN + 1,
+                "userText": "do it",
+                "toolCalls": [call("shell", {"command": "ls"}, "x")],
+            },
             {**trace, "id": "c", "ts": "?", "userText": "lost"},
         ],
-        "policies": [{"id": "p", "title": "P", "trigger": "t", "procedure": "d", "sourceEpisodeIds": [], "preference": ["tea"]}],
+        "policies": [
+            {"id": "p", "title": "P", "trigger": "t", "procedure": "d", "sourceEpisodeIds": [], "preference": ["tea"]}
+        ],
         "worldModels": [{"id": "w", "title": "W", "body": "B", "updatedAt": BEGAN}],
         "skills": [{"id": "k", "name": "make tea", "invocationGuide": "# Tea\n\nboil"}, 7],
     }

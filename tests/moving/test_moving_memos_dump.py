@@ -16,7 +16,13 @@ from memos.moving.sources import detect
 
 
 def node(id: str, memory: str, **metadata: Any) -> dict[str, Any]:
-    about = {"memory_type": "LongTermMemory", "status": "activated", "embedding": [0.1, 0.2], "user_name": "cube-1", **metadata}
+    about = {
+        "memory_type": "LongTermMemory",
+        "status": "activated",
+        "embedding": [0.1, 0.2],
+        "user_name": "cube-1",
+        **metadata,
+    }
     return {"id": id, "memory": memory, "metadata": about}
 
 
@@ -38,7 +44,13 @@ def cube(folder: Path, value: Any) -> Path:
 
 
 def test_messages_behind_a_memory_are_taken_and_otherwise_its_own_text(tmp_path: Path) -> None:
-    chat = {"type": "chat", "role": "user", "chat_time": "2025-06-26T15:00:00+08:00", "message_id": "m1", "content": "我喜欢草莓"}
+    chat = {
+        "type": "chat",
+        "role": "user",
+        "chat_time": "2025-06-26T15:00:00+08:00",
+        "message_id": "m1",
+        "content": "我喜欢草莓",
+    }
     dumped = {
         "nodes": [
             node("a", "用户喜欢草莓", sources=[chat, json.dumps({**chat, "message_id": "m2", "role": "assistant", "content": "好吃"})],
@@ -65,13 +77,21 @@ def test_messages_behind_a_memory_are_taken_and_otherwise_its_own_text(tmp_path:
     assert told[0].info["node"] == "b"
     assert told[0].user == "cube-1"
     assert told[0].id == told[1].id  # the copy in the working memory is the same memory
-    assert {b.where for b in items if isinstance(b, Bad)} == {"textual_memory.json: nodes[4]", "textual_memory.json: nodes[5]"}
+    assert {b.where for b in items if isinstance(b, Bad)} == {
+        "textual_memory.json: nodes[4]",
+        "textual_memory.json: nodes[5]",
+    }
     left = {i.what: i.count for i in items if isinstance(i, Left)}
     assert left == {"ties between memories": 1, "archived memories": 1, "vectors": 3}
 
 
 def test_general_memory_is_dumped_as_rows_of_a_vector_store(tmp_path: Path) -> None:
-    item = {"id": "x", "vector": [0.5] * 8, "payload": {"id": "x", "memory": "住在上海", "metadata": {"tags": ["城市"]}}, "score": None}
+    item = {
+        "id": "x",
+        "vector": [0.5] * 8,
+        "payload": {"id": "x", "memory": "住在上海", "metadata": {"tags": ["城市"]}},
+        "score": None,
+    }
     path = cube(tmp_path / "general", [item])
     assert detect(path) is SOURCE
     assert detect(path / "textual_memory.json") is SOURCE
@@ -80,7 +100,11 @@ def test_general_memory_is_dumped_as_rows_of_a_vector_store(tmp_path: Path) -> N
 
 
 def test_preferences_are_told_with_the_wish_before_its_context(tmp_path: Path) -> None:
-    payload = {"dialog_str": "user: short answers please", "preference": "Wants short answers", "preference_type": "explicit_preference"}
+    payload = {
+        "dialog_str": "user: short answers please",
+        "preference": "Wants short answers",
+        "preference_type": "explicit_preference",
+    }
     rows = {"explicit_preference": [{"id": "p", "vector": [1.0], "payload": payload}], "implicit_preference": []}
     folder = cube(tmp_path / "dump", {"nodes": [], "edges": []})
     write(folder / "preference_memory.json", rows)
@@ -91,7 +115,13 @@ def test_preferences_are_told_with_the_wish_before_its_context(tmp_path: Path) -
 
 
 def test_nodes_that_neo4j_exports_are_read_line_by_line(tmp_path: Path) -> None:
-    properties = {"id": "n1", "memory": "Has a cat", "memory_type": "UserMemory", "created_at": "2025-01-01T00:00:00Z", "user_name": "u"}
+    properties = {
+        "id": "n1",
+        "memory": "Has a cat",
+        "memory_type": "UserMemory",
+        "created_at": "2025-01-01T00:00:00Z",
+        "user_name": "u",
+    }
     rows = [
         {"type": "node", "id": "0", "labels": ["Memory"], "properties": properties},
         {"type": "relationship", "id": "1", "label": "RELATE", "start": {"id": "0"}, "end": {"id": "0"}},

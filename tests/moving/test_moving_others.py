@@ -64,7 +64,10 @@ def test_memories_and_projects_of_claude_are_told(tmp_path: Path) -> None:
                 "description": "Plans for the garden",
                 "prompt_template": "",
                 "created_at": AT,
-                "docs": [{"uuid": "d", "filename": "beds.md", "content": "Roses in June", "created_at": AT}, {"uuid": "e"}],
+                "docs": [
+                    {"uuid": "d", "filename": "beds.md", "content": "Roses in June", "created_at": AT},
+                    {"uuid": "e"},
+                ],
             }
         ],
         "users.json": [{"uuid": "a", "full_name": "Ada"}],
@@ -93,7 +96,9 @@ MEMORY = {
 }
 
 
-@pytest.mark.parametrize("shape", [[MEMORY], {"results": [MEMORY]}, {"memories": [MEMORY]}, {"results": [MEMORY], "relations": []}])
+@pytest.mark.parametrize(
+    "shape", [[MEMORY], {"results": [MEMORY]}, {"memories": [MEMORY]}, {"results": [MEMORY], "relations": []}]
+)
 def test_every_form_of_mem0s_answer_is_read(tmp_path: Path, shape: Any) -> None:
     items = read(written(tmp_path / "mem0.json", shape), "mem0")
     assert items == [
@@ -118,7 +123,7 @@ def test_the_graph_file_is_read_line_by_line(tmp_path: Path) -> None:
         '{"type":"relation","from":"Ada","to":"Nordlys","relationType":"works_at"}',
     ]
     items = read(written(tmp_path / "memory.jsonl", "\n".join(lines)), "mcp-memory")
-    assert [item.text for item in items if isinstance(item, Told)] == [
+    assert [item.text for item in items if isinstance(item, Said)] == [
         "Ada (person)",
         "Ada: lives in Oslo",
         "Ada works at Nordlys",
@@ -136,7 +141,13 @@ def test_zeps_messages_are_a_chat(tmp_path: Path) -> None:
 
 
 def test_lettas_passages_are_notes(tmp_path: Path) -> None:
-    passage = {"id": "passage-1", "text": "Emil prefers trains.", "created_at": AT, "tags": ["travel"], "metadata": {"a": 1}}
+    passage = {
+        "id": "passage-1",
+        "text": "Emil prefers trains.",
+        "created_at": AT,
+        "tags": ["travel"],
+        "metadata": {"a": 1},
+    }
     items = read(written(tmp_path / "letta.json", [passage]), "chat")
     assert items == [Told("Emil prefers trains.", AT, "passage-1", "letta", {"a": 1}, ("travel",))]
 
@@ -171,7 +182,12 @@ def test_a_name_in_place_of_a_role_speaks(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("mark", [",", ";", "\t", "|"])
 def test_a_table_is_read_whatever_stands_between_its_cells(tmp_path: Path, mark: str) -> None:
-    text = mark.join(("id", "text", "date", "mood")) + "\n" + mark.join(("7", "I live in Oslo", "2025-06-26", "good")) + "\n"
+    text = (
+        mark.join(("id", "text", "date", "mood"))
+        + "\n"
+        + mark.join(("7", "I live in Oslo", "2025-06-26", "good"))
+        + "\n"
+    )
     (item,) = read(written(tmp_path / "notes.csv", text), "table")
     assert item == Told("I live in Oslo", "2025-06-26", "7", "notes", {"mood": "good"}, (), role="user")
 
@@ -189,7 +205,7 @@ def test_columns_are_what_the_caller_says(tmp_path: Path) -> None:
     path = written(tmp_path / "odd.csv", "What,When,Where\nMoved,2025-06-26,Oslo\n")
     (item,) = table.reading({"text": "what", "at": "When"}).read(path)
     assert item == Told("Moved", "2025-06-26", None, "odd", {"Where": "Oslo"}, (), role="user")
-    with pytest.raises(InvalidInput, match="no column that is known to hold the text.*What, When, Where"):
+    with pytest.raises(InvalidInput, match=r"no column that is known to hold the text.*What, When, Where"):
         list(table.SOURCE.read(path))
     with pytest.raises(InvalidInput, match="no column 'body'"):
         list(table.reading({"text": "body"}).read(path))
@@ -242,11 +258,11 @@ def test_a_skill_among_notes_is_a_skill(tmp_path: Path) -> None:
 
 
 def test_a_path_of_no_kind_is_refused_with_the_kinds_that_are_known(tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match="of no kind that is known here; known are .*chatgpt.*--from KIND"):
+    with pytest.raises(InvalidInput, match=r"of no kind that is known here; known are .*chatgpt.*--from KIND"):
         detect(written(tmp_path / "x.bin", "\0\1\2"))
     with pytest.raises(InvalidInput, match="does not exist"):
         detect(tmp_path / "none")
-    with pytest.raises(InvalidInput, match="'tarot' is no kind.*known are"):
+    with pytest.raises(InvalidInput, match=r"'tarot' is no kind.*known are"):
         named("tarot")
 
 

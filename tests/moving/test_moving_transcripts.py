@@ -28,7 +28,15 @@ def write(path: Path, *records: Any) -> Path:
 def claude(number: int, type: str, content: Any, **more: Any) -> dict[str, Any]:
     role = {"role": type, "content": content}
     at = f"2026-01-01T08:00:{number:02}.000+08:00"
-    return {"type": type, "uuid": f"u{number}", "sessionId": "S", "timestamp": at, "cwd": "/work", "message": role, **more}
+    return {
+        "type": type,
+        "uuid": f"u{number}",
+        "sessionId": "S",
+        "timestamp": at,
+        "cwd": "/work",
+        "message": role,
+        **more,
+    }
 
 
 def worked() -> list[dict[str, Any]]:
@@ -38,7 +46,11 @@ def worked() -> list[dict[str, Any]]:
         claude(1, "user", "<memos-context>\nold\n</memos-context>\n构建一下"),
         claude(2, "assistant", [{"type": "text", "text": "我试试"}, use]),
         claude(3, "user", [{"type": "tool_result", "tool_use_id": "t1", "content": "no rule", "is_error": True}]),
-        claude(4, "assistant", [{"type": "tool_use", "id": "t2", "name": "mcp__memos__memos_search", "input": {"query": "x"}}]),
+        claude(
+            4,
+            "assistant",
+            [{"type": "tool_use", "id": "t2", "name": "mcp__memos__memos_search", "input": {"query": "x"}}],
+        ),
         claude(5, "user", [{"type": "tool_result", "tool_use_id": "t2", "content": "what was known"}]),
         claude(6, "assistant", [{"type": "text", "text": "没有 Makefile。"}]),
         claude(7, "user", "谢谢", promptId="p2"),
@@ -69,7 +81,13 @@ def test_a_transcript_of_codex_is_turns_with_calls(tmp_path: Path) -> None:
         tmp_path / "2026" / "01" / "01" / "rollout-x.jsonl",
         codex("session_meta", id="cs", cwd="/work", instructions="x" * 200_000),
         codex("event_msg", type="item_completed", turn_id="t1", item=said),
-        codex("response_item", type="function_call", call_id="c1", name="shell", arguments='{"command": ["bash", "-lc", "ls /x"]}'),
+        codex(
+            "response_item",
+            type="function_call",
+            call_id="c1",
+            name="shell",
+            arguments='{"command": ["bash", "-lc", "ls /x"]}',
+        ),
         codex("event_msg", type="item_completed", turn_id="t1", item=ended),
         codex("response_item", type="function_call_output", call_id="c1", output="no such folder"),
         codex("response_item", type="message", role="assistant", content=[{"type": "output_text", "text": "没有。"}]),
@@ -90,7 +108,10 @@ def test_a_folder_of_projects_is_read_and_helpers_and_strangers_are_counted(tmp_
     assert detect(tmp_path) is SOURCE
     items = read(tmp_path)
     assert len(turns(items)) == 2
-    assert {i.what: i.count for i in items if isinstance(i, Left)} == {"transcripts of sub-agents": 1, "other files of lines": 1}
+    assert {i.what: i.count for i in items if isinstance(i, Left)} == {
+        "transcripts of sub-agents": 1,
+        "other files of lines": 1,
+    }
     assert [i.where for i in items if isinstance(i, Bad)] == ["-work/S.jsonl, line 10"]
 
 

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator, Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -441,3 +442,17 @@ def test_the_queue_fits_its_port(tmp_path: Path) -> None:
     queue = SqliteTaskQueue(tmp_path)
     takes(queue)
     asyncio.run(queue.close())
+
+
+async def test_waiting_goes_on_quietly_while_the_interpreter_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The interpreter lets go of its threads before anything is closed; nobody is told of that."""
+    gone = ThreadPoolExecutor(1)
+    gone.shutdown()
+    monkeypatch.setattr(queue_watch, "_watchers", gone)
+    queue = SqliteTaskQueue(tmp_path)
+    await queue.wait(queue_watch.POLL_SECONDS * 3)
+    poller = queue._bell._poller
+    assert poller is not None and poller.done() and poller.exception() is None
+    await queue.close()

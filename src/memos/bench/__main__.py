@@ -34,6 +34,18 @@ def main(argv: Sequence[str] | None = None) -> int:
         from memos.bench import hermes
 
         return hermes.main(given[1:])
+    if given[:1] == ["hooks"]:
+        from memos.bench import hooks
+
+        return hooks.main(given[1:])
+    if given[:1] == ["moving"]:
+        from memos.bench import moving
+
+        return moving.main(given[1:])
+    if given[:1] == ["moving-plugin"]:
+        from memos.bench import moving_plugin
+
+        return moving_plugin.main(given[1:])
     args = _parser().parse_args(given)
     try:
         blocks = asyncio.run(_measure(args))
@@ -51,7 +63,7 @@ def _parser() -> argparse.ArgumentParser:
     p = argparse.ArgumentParser(
         prog=COMMAND,
         description=__doc__,
-        epilog=f"Measured on their own: {COMMAND} serve|evolution|evolution-scale|hermes --help",
+        epilog=f"Measured on their own: {COMMAND} serve|evolution|evolution-scale|hooks|hermes|moving|moving-plugin --help",
     )
     p.add_argument(
         "what",

@@ -1,5 +1,5 @@
-"""`python -m memos.bench hermes`: what a prompt of Hermes waits for memory, on a data folder with many memories in it, in the process of
-Hermes and over a server on this machine.
+"""`python -m memos.bench hermes`: what a prompt of Hermes waits for memory, on a data folder with many memories in it: in the
+process of Hermes, and over a server on this machine.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 
 from memos.bench import corpus
 from memos.bench.pages import COMMAND, block, table, write_into
-from memos.bench.speed import USER, Latency, cores, fill
+from memos.bench.speed import USER, Latency, fill
 from memos.bench.work import say
 from memos.errors import MemosError
 from memos.hosts.hermes import options
@@ -63,22 +63,23 @@ def _measured(args: argparse.Namespace) -> str:
         for name, p, s, late in rows
     ]
     head = ("", "`prefetch` median", "p95", "p99", "`sync_turn` median", "p95", "late")
-    made = f"{COMMAND} hermes --size {args.size} --turns {args.turns}"
-    return block(made, f"{table(head, lines)}\n\n{args.size:,} memories, {cores()} cores.")
+    return block(table(head, lines), f"hermes --size {args.size} --turns {args.turns}")
 
 
 def _turns(home: Path, count: int) -> tuple[Latency, Latency, int]:
     """What prompts waited, what `sync_turn` took, and how many prompts were answered late."""
     with tempfile.TemporaryDirectory() as hermes_home:
-        options.save({"home": str(home), "user": USER, "prefetch_seconds": 7.0}, hermes_home)
+        options.save({"home": str(home), "user": USER, "prefetch_seconds": 6.0}, hermes_home)
         provider = Provider()
         provider.initialize(f"bench-{time.time_ns()}", hermes_home=hermes_home, platform="bench")
+        provider.on_turn_start(1, "hello")
         provider.prefetch("hello")
+        provider.sync_turn("hello", "Hello.")
         waited: list[float] = []
         synced: list[float] = []
         late = 0
         for n, question in enumerate(corpus.questions(count)):
-            provider.on_turn_start(n + 1, question)
+            provider.on_turn_start(n + 2, question)
             start = time.perf_counter()
             provider.prefetch(question)
             waited.append(time.perf_counter() - start)

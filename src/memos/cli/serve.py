@@ -46,7 +46,8 @@ def serve(
         typer.Option("--log-level", help="debug, info, warning or error (default: info).", show_default=False),
     ] = None,
     until_eof: Annotated[
-        bool, typer.Option("--until-eof", help="End when standard input does: for a program that starts its own server.")
+        bool,
+        typer.Option("--until-eof", help="End when standard input does: for a program that starts its own server."),
     ] = False,
 ) -> None:
     """Serve the memories over HTTP until told to end. Whatever MEMOS_SERVER_… can set is shown by `memos config`."""

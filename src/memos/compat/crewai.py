@@ -7,6 +7,8 @@ Needs the extra `memos[crewai]`. What the records of CrewAI are in the cube is i
 
 from __future__ import annotations
 
+import asyncio
+import time
 from typing import Any, Literal
 
 from memos.door import Door
@@ -24,8 +26,6 @@ try:
 except ImportError as e:
     raise ImportError("memos.compat.crewai needs CrewAI with its unified memory: pip install 'memos[crewai]'") from e
 
-import time
-
 from memos.compat.crewai_records import MemosStorage
 
 _SOURCE = "memos"
@@ -36,7 +36,8 @@ class MemosMemory(Memory):
     that is told. No model is asked by CrewAI for it: its `llm`, `embedder` and thresholds for consolidation and deep recall do
     nothing here; its weights of meaning, recency and importance do.
 
-    Works with a `MemOS` or a `Client`; with an asynchronous memory, from other threads than that of its event loop. Without a
+    Works with a `MemOS` or a `Client`; with an asynchronous memory from other threads than that of its event loop, and there by
+    `aremember` and `arecall`. Without a
     scope (and without `root_scope`) everything in the cube is recalled, with one the records in it. `derive=False`: records are
     kept as they are. `hard=False`: what is forgotten is taken back and stays in the history of the cube.
     """
@@ -88,6 +89,18 @@ class MemosMemory(Memory):
         took = (time.perf_counter() - start) * 1000
         crewai_event_bus.emit(self, MemoryQueryCompletedEvent(**asked, results=matches, query_time_ms=took))
         return matches
+
+    async def aremember(self, *args: Any, **options: Any) -> MemoryRecord | None:
+        """See `remember`. No event loop stands still meanwhile."""
+        return await asyncio.to_thread(self.remember, *args, **options)
+
+    async def aremember_many(self, *args: Any, **options: Any) -> list[MemoryRecord]:
+        """See `remember_many`."""
+        return await asyncio.to_thread(self.remember_many, *args, **options)
+
+    async def arecall(self, *args: Any, **options: Any) -> list[MemoryMatch]:
+        """See `recall`."""
+        return await asyncio.to_thread(self.recall, *args, **options)
 
     @property
     def _records(self) -> MemosStorage:

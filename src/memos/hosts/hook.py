@@ -59,7 +59,8 @@ _VALUES = (
     "--environment",
 )
 _USAGE = (
-    f"usage: memos hook {{{'|'.join(HOSTS + PLUGGED)}}} [{' X] ['.join(_VALUES)} X] [--no-embedded], the event's JSON on stdin"
+    f"usage: memos hook {{{'|'.join(HOSTS + PLUGGED)}}} [{' X] ['.join(_VALUES)} X] [--no-embedded], "
+    "the event's JSON on stdin"
 )
 
 

@@ -1,4 +1,4 @@
-"""Edits JSON (and JSON5) text in place, with comments and trailing commas where there are some: what is not edited stays as it is.
+"""Edits JSON (and JSON5) text in place, with comments and trailing commas where there are some: what is not edited stays.
 
 Hosts keep settings that people write by hand; reading and writing them anew would lose order, comments and layout.
 """

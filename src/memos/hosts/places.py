@@ -18,6 +18,8 @@ from memos.hosts.hook import HOSTS
 MARK = "memos.hosts.hook"  # in every command of ours, and by it they are known
 SERVER = "memos"  # the name under which hosts know our MCP server
 HOOK_SECONDS = 15  # what a host waits at most; the hook ends well before
+MCP_SECONDS = 60  # to the first answer of our MCP server: it opens the data folder
+_HANDED = ("MEMOS_API_KEY", "MEMOS_LLM", "MEMOS_LLM_URL", "MEMOS_LLM_KEY", "MEMOS_EMBEDDER", "PYTHONPATH")
 _FOREVER = "*"
 
 
@@ -137,7 +139,9 @@ def mcp_entry(place: Place, reach: Reach) -> dict[str, Any]:
 
 
 def mcp_lines(place: Place, reach: Reach) -> str:
-    """The same as TOML."""
+    """The same as TOML. Codex hands a server no variable that is not named, and waits 10 s for it if not told otherwise."""
     command, *arguments = reach.mcp(place.host)
     said = ", ".join(json.dumps(a, ensure_ascii=False) for a in arguments)
-    return f"[mcp_servers.{SERVER}]\ncommand = {json.dumps(command, ensure_ascii=False)}\nargs = [{said}]\n"
+    lines = [f"[mcp_servers.{SERVER}]", f"command = {json.dumps(command, ensure_ascii=False)}", f"args = [{said}]"]
+    names = ", ".join(f'"{name}"' for name in _HANDED)
+    return "\n".join([*lines, f"env_vars = [{names}]", f"startup_timeout_sec = {MCP_SECONDS}"]) + "\n"

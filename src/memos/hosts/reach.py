@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 import time
 
 TYPE_CHECKING = False  # as in typing, which takes longer to import than the rest of this
 if TYPE_CHECKING:
+    import socket
     from typing import Any
+else:
+    try:
+        import _socket as socket  # what `socket` puts around it takes as long to import as all the rest of a hook
+    except ImportError:
+        import socket
 
 STATE = "server.json"
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
@@ -81,11 +86,28 @@ class Server(Memory):
         if self._key:
             head += f"Authorization: Bearer {self._key}\r\n"
         try:
-            with socket.create_connection((self._host, self._port), timeout=left) as connection:
+            connection = self._connect()
+            try:
                 connection.sendall(head.encode("latin-1") + b"\r\n" + body)
                 return self._answer(connection)
+            finally:
+                connection.close()
         except (OSError, ValueError) as e:
             raise Away(f"the server cannot be reached ({type(e).__name__})") from None
+
+    def _connect(self) -> socket.socket:
+        """A connection to the first of the server's addresses that takes one. Raises OSError."""
+        failure = OSError("no address")
+        for family, kind, protocol, _, address in socket.getaddrinfo(self._host, self._port, 0, socket.SOCK_STREAM):
+            connection = socket.socket(family, kind, protocol)
+            try:
+                connection.settimeout(max(0.001, self._until - time.monotonic()))
+                connection.connect(address)
+                return connection
+            except OSError as e:
+                connection.close()
+                failure = e
+        raise failure
 
     def _answer(self, connection: socket.socket) -> tuple[int, bytes]:
         """Status and body of an answer; its end is where its length says, or where the connection ends."""

@@ -178,8 +178,12 @@ class JsonClient:
         loop = asyncio.get_running_loop()
         client = self._clients.get(loop)
         if client is None:
-            # No time limit here: the guard has one for the whole attempt.
-            client = httpx2.AsyncClient(timeout=None, headers={"Content-Type": "application/json"})
+            # No limits of time and connections here: the guard has one for the whole attempt, and whoever asks counts the calls.
+            client = httpx2.AsyncClient(
+                timeout=None,
+                limits=httpx2.Limits(max_keepalive_connections=20),
+                headers={"Content-Type": "application/json"},
+            )
             self._clients[loop] = client
         return client
 

@@ -44,7 +44,8 @@ class Turns:
     def assistant(self, text: str, *, id: str, at: str | None) -> None:
         """A text of the assistant."""
         if text.strip():
-            self._said.append(fit(text, MOST_TEXT))
+            if self._said[-1:] != [text]:
+                self._said.append(fit(text, MOST_TEXT))
             del self._said[_MOST_SAID // 2 : -_MOST_SAID // 2]
             self._begun(id, at)
 
@@ -63,8 +64,8 @@ class Turns:
         self._calls.append(Call(tool, given, at=at, id=id or None))
         self._begun(id, at)
 
-    def result(self, id: str, words: str, *, ok: bool | None, tool: str = "") -> None:
-        """What came of a call; of one that nobody saw, it is a call of its own."""
+    def result(self, id: str, words: str, *, ok: bool | None, tool: str = "", duration: float | None = None) -> None:
+        """What came of a call, after `duration` seconds; of one that nobody saw, it is a call of its own."""
         place = self._where.get(id)
         if place is None:
             if not tool:
@@ -72,7 +73,7 @@ class Turns:
             self.call(id, tool, None)
             place = self._where.get(id, -1)
         if 0 <= place < len(self._calls):
-            self._calls[place] = ended(self._calls[place], words, ok)
+            self._calls[place] = replace(ended(self._calls[place], words, ok), duration=duration)
 
     def end(self) -> Iterator[Item]:
         """The turns that are still held; the last one ends the session's work."""

@@ -29,7 +29,7 @@ from memos.storage.names import check_name
 _OURS = frozenset((ours.SOURCE.name, graph_file.SOURCE.name))
 _PIECE = 2_000  # items read at once
 _PAGE = 5_000
-_SECONDS_PER_ITEM = 0.0007  # measured, see docs/moving.md
+_SECONDS_PER_ITEM = 0.001  # measured, see docs/moving.md
 _SECONDS_PER_STEP = 0.004
 
 
@@ -87,7 +87,7 @@ async def _bring(
     if session is not None:
         check_name(session, "session")
     kind = await _aside(door, lambda: _kind(path, given))
-    spool = Spool("" if kind.name in _OURS else kind.name, session)
+    spool = Spool("" if kind.name in _OURS else kind.name, session, loose_ids=kind.loose_ids)
     try:
         with BadFile(bad) as rows:
             await _read(door, spool, kind, path, tell)

@@ -150,4 +150,4 @@ def _first(value: Mapping[str, Any], keys: tuple[str, ...], read: Any) -> str | 
     return next((found for key in keys if key in value and (found := read(value[key])) is not None), None)
 
 
-SOURCE = Source("chat", "Chats and notes as JSON or JSON lines (also of Zep and Letta)", _fits, _read)
+SOURCE = Source("chat", "Chats and notes as JSON or JSON lines (also of Zep and Letta)", _fits, _read, loose_ids=True)

@@ -72,7 +72,7 @@ def _conversation(conversation: Mapping[str, Any], where: str, counts: _Counts) 
 
 def _branch(nodes: Mapping[str, Any], current: Any) -> list[str]:
     """The ids from the root to the node that is shown; without such a node, to the last one made."""
-    if current not in nodes:
+    if not isinstance(current, str) or current not in nodes:
         leaves = [id for id, node in nodes.items() if isinstance(node, dict) and not node.get("children")]
         current = max(leaves, key=lambda leaf: _made(nodes[leaf]), default=None)
     path: list[str] = []

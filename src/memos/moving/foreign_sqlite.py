@@ -5,6 +5,7 @@ every value bounded. One with a log beside it that is not in it yet is read from
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import shutil
 import tempfile
@@ -96,14 +97,15 @@ class ForeignSqlite:
     def query(self, sql: str, given: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
         """The rows of a statement of ours. Raises InvalidInput where the file turns out to be damaged, or never answers."""
         try:
-            for row in self._db.cursor().execute(sql, given):
+            whole = tuple(v.encode("utf-8", "replace").decode() if isinstance(v, str) else v for v in given)
+            for row in self._db.cursor().execute(sql, whole):
                 self._patience = min(_PATIENCE, self._patience + _PER_ROW)
                 yield row
         except apsw.InterruptError:
             raise InvalidInput(
                 f"{self._path} takes too long to answer; this is no file of the program it claims to be of"
             ) from None
-        except (apsw.Error, UnicodeDecodeError) as e:
+        except (apsw.Error, UnicodeError) as e:
             raise InvalidInput(f"{self._path} cannot be read any further: {_reason(e)}") from None
 
     def row(self, table: str, rowid: int, columns: Iterable[str]) -> Row | None:
@@ -187,6 +189,7 @@ class ForeignSqlite:
         return found
 
 
+@functools.cache
 def _chosen(column: str) -> str:
     """A column as two: what type it has, and its value, which is only loaded when it is not too large."""
     name = f'"{column}"'

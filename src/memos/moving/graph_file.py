@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, TypeGuard
 
 from memos.moving.files import lines, opened
-from memos.moving.items import Bad, Item, Source, Told
+from memos.moving.items import Bad, Item, Said, Source
 from memos.moving.looks import first_lines
 from memos.reading.parts import is_blank
 
@@ -114,7 +114,7 @@ def _read(path: Path) -> Iterator[Item]:
     with opened(path) as file:
         for number, line in lines(file, path.name):
             for one in records(line, number, lambda at, why: bad.append(Bad(f"{path.name}, line {at}", why))):
-                yield Told(one["content"], None, one["message_id"], SESSION, one["info"], (TAG,))
+                yield Said(SESSION, one["role"], one["content"], None, one["message_id"], None, one["info"], (TAG,))
             yield from bad
             bad.clear()
 

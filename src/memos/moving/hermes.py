@@ -165,7 +165,8 @@ def _session(db: ForeignSqlite, id: str, session: Row, seen: set[str], again: bo
         message["content"] = _decoded(row.get("content"))
         message["tool_calls"] = _decoded(row.get("tool_calls"), plain=True)
         if again:
-            own = shape.mark(*(str(row.get(name)) for name in ("role", "content", "tool_calls", "tool_call_id")))
+            fields = [str(row.get(name)) for name in ("role", "tool_calls", "tool_call_id")]
+            own = shape.mark(*fields, _words(message["content"]))
             if own in seen:
                 continue
             seen.add(own)

@@ -30,10 +30,14 @@ def said_only(text: str) -> str:
     out: list[str] = []
     at = 0
     lowered = text.lower() if "<" in text else ""
+    if len(lowered) != len(text):  # a letter that is two in lower case: places differ
+        lowered = text
+    open_for_ever: set[str] = set()
     while (block := _OPENS.search(text, at)) is not None:
         closing = f"</{block[1].lower()}>"
-        end = lowered.find(closing, block.end()) if len(lowered) == len(text) else text.find(closing, block.end())
+        end = -1 if closing in open_for_ever else lowered.find(closing, block.end())
         if end < 0:
+            open_for_ever.add(closing)
             out.append(text[at : block.end()])  # never closed: it is text
             at = block.end()
             continue

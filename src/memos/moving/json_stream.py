@@ -17,6 +17,7 @@ from memos.moving.files import LONGEST_LINE
 _CHUNK = 1 << 20
 _SPACE = re.compile(r"[ \t\n\r]*")
 _WHOLE = -1
+_BEHIND = frozenset(" \t\n\r,:]}")  # what may stand behind a value
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +128,7 @@ class _Reader:
                 if self._grow():
                     continue
                 raise self.bad(f"is cut off or not JSON: {getattr(e, 'msg', e)}") from None
-            if end < len(self._text) or not self._grow():  # a number may go on behind the window
+            if self._text[end : end + 1] in _BEHIND or not self._grow():  # a number may go on behind the window
                 self._at = end
                 return value
 

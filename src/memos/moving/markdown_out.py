@@ -6,10 +6,13 @@ files.
 from __future__ import annotations
 
 import contextlib
+import glob
 import json
+import os
 import re
 import shutil
 import unicodedata
+import uuid
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
@@ -23,6 +26,7 @@ from memos.memory.time import load_zone
 from memos.moving import shape
 from memos.moving.held import pages
 from memos.moving.jsonl_out import Written
+from memos.storage.held import abandoned, hold
 from memos.text import front_matter
 
 MARK = "memos-export.json"  # tells a folder that an export made, and that a later one may replace
@@ -30,6 +34,7 @@ _SAFE = re.compile(r"[a-z0-9][a-z0-9_-]{0,59}")
 _ODD = re.compile(r'[\s\\/:*?"<>|#^\[\]\0-\x1f\x7f.]+')
 _RAW = frozenset((Kind.TRACE, Kind.TOOL_CALL))
 _LONGEST = 60  # characters of a name
+_LONGEST_BYTES = 200  # of it; a file system takes 255 with what stands behind it
 
 
 async def write_markdown(
@@ -71,21 +76,37 @@ def _whole_folder(path: Path, *, overwrite: bool) -> Iterator[Path]:
             raise InvalidInput(
                 f"{path} was not made by an export of MemOS, so it is not replaced; choose another folder"
             )
-    part, former = (path.with_name(f".{path.name}.{end}") for end in ("part", "former"))
+    path = Path(os.path.abspath(path))
+    stem = f".{path.name[:100]}."
+    part, former = (path.with_name(f"{stem}{uuid.uuid4().hex[:12]}.part") for _ in range(2))
     try:
-        shutil.rmtree(part, ignore_errors=True)
+        for left in path.parent.glob(f"{glob.escape(stem)}{'[0-9a-f]' * 12}.part"):
+            if (left / MARK).is_file() and abandoned(left / MARK):  # by a process that was killed
+                shutil.rmtree(left, ignore_errors=True)
         part.mkdir(parents=True, mode=0o700)
-        yield part
-        (part / MARK).write_text(json.dumps({"format": "memos-markdown", "version": 1}) + "\n", "utf-8")
-        if path.exists():
-            shutil.rmtree(former, ignore_errors=True)
-            path.rename(former)
-        part.rename(path)
-        shutil.rmtree(former, ignore_errors=True)
+        with (part / MARK).open("x", encoding="utf-8") as mark:
+            hold(mark.buffer)
+            mark.write(json.dumps({"format": "memos-markdown", "version": 1}) + "\n")
+            mark.flush()
+            yield part
+            _put(part, path, former)
     except OSError as e:
         raise StorageError(f"{path} cannot be written: {e.strerror or e}") from e
     finally:
         shutil.rmtree(part, ignore_errors=True)
+        shutil.rmtree(former, ignore_errors=True)
+
+
+def _put(part: Path, path: Path, former: Path) -> None:
+    """Give a folder its name; what has it now stays when that fails."""
+    if path.exists():
+        path.rename(former)
+    try:
+        part.rename(path)
+    except OSError:
+        with contextlib.suppress(OSError):
+            former.rename(path)
+        raise
 
 
 class _Folder:
@@ -131,14 +152,14 @@ def safe(name: str) -> str:
     if _SAFE.fullmatch(name) and not re.fullmatch(r"con|prn|aux|nul|com\d|lpt\d", name):
         return name
     plain = _ODD.sub("-", unicodedata.normalize("NFC", name)).strip("-. ")[:_LONGEST].lower()
-    plain = "".join(c for c in plain if c.isprintable())
+    plain = "".join(c for c in plain if c.isprintable()).encode()[:_LONGEST_BYTES].decode(errors="ignore")
     return f"{plain}-{shape.mark(name)[:8]}" if plain else shape.mark(name)[:16]
 
 
 def _name(memory: Memory) -> str:
     """A name that begins with what it says, and ends with its id."""
     said = _ODD.sub("-", " ".join((memory.title or memory.text).split())[:_LONGEST]).strip("-. ").lower()
-    said = "".join(c for c in said if c.isprintable())
+    said = "".join(c for c in said if c.isprintable()).encode()[:_LONGEST_BYTES].decode(errors="ignore")
     return f"{said}-{memory.id[-12:]}" if said else memory.id
 
 

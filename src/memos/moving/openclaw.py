@@ -50,6 +50,10 @@ def _read(path: Path) -> Iterator[Item]:
         yield from openclaw_files.workspace(path, path.name, set())
         return
     notes: set[str] = set()
+    if _is_agent(root):
+        yield from _agent(root, notes)
+    elif _sessions(root):
+        yield from _session_files(root, set())
     for workspace in openclaw_files.workspaces(root):
         yield from openclaw_files.workspace(workspace, workspace.name, notes)
     for agent in _folders(root / "agents"):

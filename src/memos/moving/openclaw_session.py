@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -16,7 +17,8 @@ Entry = dict[str, Any]
 _NOBODY = frozenset({"inter_session", "internal_system"})
 _WITHOUT_PEOPLE = ("cron:", "hook:", ":cron:", ":subagent:", "temp:", ":heartbeat")
 _SCHEDULED = ("[cron:", "[cron]", "Read HEARTBEAT.md")
-_EVENT = ("seq", "event_json", "event_zstd")
+_EVENT = ("seq", "event_json", "event_zstd", "navigation_json")
+_MOST_EVENT = 4 << 20  # bytes, as OpenClaw allows
 
 
 def is_header(start: bytes) -> bool:
@@ -69,20 +71,45 @@ def stored(db: ForeignSqlite, session: str, keys: dict[str, str]) -> Iterator[It
     def entries() -> Iterator[tuple[str, Entry | None]]:
         for row in db.rows("transcript_events", _EVENT, "session_id = ?", (session,), "seq"):
             where = f"session {session!r:.80}, event {row.get('seq')}"
-            if row.get("event_json") is None and row.get("event_zstd") is not None:
-                yield "compressed", None
-                continue
-            try:
-                value = json.loads(row["event_json"]) if isinstance(row.get("event_json"), str) else None
-            except (ValueError, RecursionError):
-                value = None
-            yield where, value if isinstance(value, dict) else None
+            packed, plain = row.get("event_zstd"), row.get("event_json")
+            if plain is None and isinstance(packed, bytes):
+                plain = unpacked(packed)
+                yield where, _parsed(plain) if plain is not None else _outline(row.get("navigation_json"))
+            else:
+                yield where, _parsed(plain)
 
-    compressed = sum(where == "compressed" for where, _ in entries())
     followed = branch(entry for _, entry in entries() if entry is not None)
-    yield from items((pair for pair in entries() if pair[0] != "compressed"), followed, session, keys)
-    if compressed:
-        yield Left("compressed events", compressed, "export the session with OpenClaw, and import that file as well")
+    yield from items(entries(), followed, session, keys)
+
+
+def unpacked(packed: bytes) -> str | None:
+    """A compressed event; None where there is nothing here to read it with, or it is none."""
+    try:
+        import zstandard
+    except ImportError:
+        return None
+    try:
+        with zstandard.ZstdDecompressor(max_window_size=2 * _MOST_EVENT).stream_reader(io.BytesIO(packed)) as stream:
+            data = stream.read(_MOST_EVENT + 1)
+        return data.decode() if len(data) <= _MOST_EVENT else "null"
+    except (zstandard.ZstdError, UnicodeDecodeError):
+        return "null"
+
+
+def _outline(navigation: Any) -> Entry:
+    """What is told of a compressed event beside it: what it is, and where it stands."""
+    told = _parsed(navigation) or {}
+    entry = told.get("navigation")
+    kept = {name: entry.get(name) for name in ("type", "id", "parentId")} if isinstance(entry, dict) else {}
+    return {**kept, "compressed": True}
+
+
+def _parsed(text: Any) -> Entry | None:
+    try:
+        value = json.loads(text) if isinstance(text, str) else None
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
 
 
 def items(
@@ -90,7 +117,7 @@ def items(
 ) -> Iterator[Item]:
     """The turns of a session, from its entries with their places."""
     turns: Turns | None = None
-    aside = scheduled = 0
+    aside = scheduled = packed = 0
     for where, entry in entries:
         if entry is None:
             yield Bad(where, "it is no JSON object on one line")
@@ -99,6 +126,9 @@ def items(
             session = shape.name(entry.get("id")) or session
             continue
         message = entry.get("message")
+        if entry.get("type") == "message" and entry.get("compressed") is True:
+            packed += 1
+            continue
         if entry.get("type") != "message" or not isinstance(message, dict):
             continue
         if followed is not None and isinstance(entry.get("id"), str) and entry["id"] not in followed:
@@ -115,6 +145,8 @@ def items(
         yield from turns.end()
     if aside:
         yield Left("messages of other branches", aside, "they were taken back, and the session went on elsewhere")
+    if packed:
+        yield Left("compressed messages", packed, "install memos[openclaw], which can read them, and import again")
     if scheduled:
         yield Left("messages of schedules and sub-agents", scheduled, "nobody spoke in them")
 
@@ -128,10 +160,9 @@ def _message(turns: Turns, entry: Entry, message: Entry, where: str) -> Iterator
     elif role == "assistant":
         _assistant(turns, message, content, id, at)
     elif role in ("toolResult", "tool"):
-        failed = message.get("isError")
-        ok = not failed if isinstance(failed, bool) else None
         call = str(message.get("toolCallId") or message.get("tool_call_id") or "")
-        turns.result(call, _words(content), ok=ok, tool=str(message.get("toolName") or "")[:200])
+        ok, took = _went(message)
+        turns.result(call, _words(content), ok=ok, tool=str(message.get("toolName") or "")[:200], duration=took)
     elif not isinstance(role, str):
         yield Bad(where, "the message has no role")
 
@@ -157,7 +188,10 @@ def _assistant(turns: Turns, message: Entry, content: Any, id: str, at: str | No
             turns.thought(block["thinking"])
         elif kind in ("toolCall", "tool_use", "toolUse"):
             given = block.get("arguments", block.get("input"))
-            turns.call(str(block.get("id") or ""), str(block.get("name") or "tool")[:200], given, at=at)
+            name = block.get("name")
+            if name == "tool_call" and isinstance(given, dict) and isinstance(given.get("id"), str):  # a tool by its id
+                name, given = given["id"], given.get("args")
+            turns.call(str(block.get("id") or ""), str(name or "tool")[:200], given, at=at)
     old = message.get("tool_calls")
     for call in old if isinstance(old, list) else ():
         function = call.get("function") if isinstance(call, dict) else None
@@ -165,6 +199,20 @@ def _assistant(turns: Turns, message: Entry, content: Any, id: str, at: str | No
             turns.call(
                 str(call.get("id") or ""), str(function.get("name") or "tool")[:200], function.get("arguments"), at=at
             )
+
+
+def _went(message: Entry) -> tuple[bool | None, float | None]:
+    """Whether a call worked, and how many seconds it took. A command that fails is no error there: its exit code tells."""
+    details, failed = message.get("details"), message.get("isError")
+    ok = not failed if isinstance(failed, bool) else None
+    if not isinstance(details, dict):
+        return ok, None
+    code, took = details.get("exitCode"), details.get("durationMs")
+    if isinstance(code, int) and not isinstance(code, bool):
+        ok = code == 0
+    if isinstance(took, bool) or not isinstance(took, (int, float)) or not 0 <= took < 1e12:
+        return ok, None
+    return ok, took / 1e3
 
 
 def _words(content: Any) -> str:

@@ -15,9 +15,11 @@ from memos.moving import shape
 from memos.moving.files import lines, opened
 from memos.moving.items import Bad, Item, Left, Said, Skill, Source, Told
 from memos.moving.looks import first_lines
+from memos.moving.spool import LONGEST_TEXT
 
 FORMAT, VERSION = "memos-jsonl", 1
 OWN_ID = "memos-"  # begins the message id of a record that had none
+_MOST_PARTS = 10_000  # of one message
 _AGAIN = "they are derived from what is taken in, or need an archive (memos export PATH)"
 _DERIVED = frozenset(("entity", "summary", "working", "policy", "world_model", "image", "document", "tool_call"))
 
@@ -69,7 +71,7 @@ class _Parts:
 
     def __init__(self) -> None:
         self._held: list[Mapping[str, Any]] = []
-        self._lost = 0
+        self._lost = self._size = 0
 
     def take(self, value: Mapping[str, Any]) -> Mapping[str, Any] | None:
         """A whole message, or None while parts of it are still to come."""
@@ -87,6 +89,10 @@ class _Parts:
                 self._lost += 1
                 return None
         self._held.append(value)
+        self._size = len(value["text"]) + (self._size if body["part"] else 0)
+        if self._size > LONGEST_TEXT or len(self._held) > _MOST_PARTS:
+            self._lost, self._held = self._lost + 1, []
+            return None
         if len(self._held) < body["parts"]:
             return None
         held, self._held = self._held, []
@@ -118,7 +124,7 @@ def _item(value: Mapping[str, Any], where: str) -> Item | str:
     at = _said_at(value.get("valid_from"), body) if body.get("time_given") is not False else None
     id = shape.name(value.get("message_id")) or f"{OWN_ID}{shape.name(value.get('id')) or shape.mark(text)}"
     info = value["info"] if isinstance(value.get("info"), dict) else {}
-    tags = tuple(tag for tag in value.get("tags") or () if isinstance(tag, str))
+    tags = tuple(tag for tag in value["tags"] if isinstance(tag, str)) if isinstance(value.get("tags"), list) else ()
     if kind != "trace" or body.get("derive") is False:
         return Told(text, at, id, session, info, tags, role=role)
     name = shape.name(value.get("speaker"))

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 import apsw
 
-from memos.errors import InvalidInput
+from memos.errors import InvalidInput, StorageFull
 from memos.memory.time import from_micros, parse_time, to_micros
 from memos.moving import shape
 from memos.moving.items import Bad, Call, Item, Left, Said, Skill, Told, Worked
@@ -28,6 +29,8 @@ Kept = Said | Told | Worked | Skill
 
 LONGEST_TEXT = 5_000_000  # characters
 _LONGEST_ID = 200
+_NEVER = 1 << 62  # the time of what has none, behind all others
+_JSON = json.JSONEncoder(ensure_ascii=False).encode
 _MOST_USERS = 100
 _CACHE_KB = 16_384
 _KINDS: dict[str, type[Kept]] = {"said": Said, "told": Told, "worked": Worked, "skill": Skill}
@@ -42,16 +45,26 @@ CREATE TABLE users (name TEXT PRIMARY KEY);
 """
 
 
-class Spool:
-    """Takes items in and gives them back. `source`: begins the ids of messages, unless they are to stay as they are ("")."""
+@dataclass(slots=True)
+class _Session:
+    name: str
+    number: int
+    first: int
+    last: int
 
-    def __init__(self, source: str, session: str | None = None) -> None:
-        self._source, self._session = source, session
+
+class Spool:
+    """Takes items in and gives them back. `source`: begins the ids of messages, unless they are to stay as they are ("").
+    `loose_ids`: see `Source`.
+    """
+
+    def __init__(self, source: str, session: str | None = None, *, loose_ids: bool = False) -> None:
+        self._source, self._session, self._loose = source, session, loose_ids
         self._db = apsw.Connection("")
         for statement in _SCHEMA.split(";"):
             self._db.execute(statement)
         self._db.execute("BEGIN")
-        self._sessions: dict[str, int] = {}
+        self._here: _Session | None = None  # the session of what came last
         self._repeated = 0
         self._first: int | None = None
         self._last: int | None = None
@@ -61,7 +74,7 @@ class Spool:
         self._db.close()
 
     def take(self, item: Item) -> None:
-        """Keep an item in its place. What cannot be stored is a bad row."""
+        """Keep an item in its place. What cannot be stored is a bad row. Raises StorageFull."""
         match item:
             case Bad():
                 self.bad(item)
@@ -75,6 +88,10 @@ class Spool:
                     self._keep(item)
                 except InvalidInput as e:
                     self.refuse(item, str(e))
+                except apsw.FullError:
+                    raise StorageFull(
+                        "there is no room to put the items in order; free some, or let TMPDIR name another folder"
+                    ) from None
 
     def bad(self, row: Bad) -> None:
         """Note a row that cannot be taken over."""
@@ -94,7 +111,7 @@ class Spool:
         turn = (steps, item.over, _mark(fields["text"])) if isinstance(item, Worked) else (0, False, None)
         self._db.execute(
             "INSERT OR IGNORE INTO items (session, at, kind, key, steps, over, mark, data) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            (session, order, kind, key, *turn, json.dumps(fields, ensure_ascii=False)),
+            (session, order, kind, key, *turn, _JSON(fields)),
         )
         if not self._db.changes():
             self._repeated += 1
@@ -111,7 +128,7 @@ class Spool:
 
     def _checked(self, item: Kept) -> dict[str, Any]:
         """The fields of an item as they can be stored. Raises InvalidInput, without its content, for what cannot."""
-        fields: dict[str, Any] = _whole(asdict(item))
+        fields = _fields(item)
         for what in ("text", "reply", "markdown"):
             if len(fields.get(what) or "") > LONGEST_TEXT:
                 raise InvalidInput(f"its {what} has more than {LONGEST_TEXT:,} characters")
@@ -135,27 +152,35 @@ class Spool:
         """What it is stored once under: the id it has there, else its content."""
         if isinstance(item, Skill):
             return f"skill:{fields['name']}"
-        id = fields["id"] or shape.mark(
-            fields["session"], fields.get("role"), fields["at"], fields["text"], fields.get("name")
-        )
+        content = fields.get("role"), fields["at"], fields["text"], fields.get("name")
+        id = fields["id"] or shape.mark(fields["session"], *content)
+        if fields["id"] and self._loose:
+            id = f"{id}-{shape.mark(item.session if isinstance(item, Said) else None, *content)}"
         key = _clean(f"{self._source}:{id}" if self._source else id)
         fields["id"] = key if len(key) <= _LONGEST_ID else f"{key[:100]}-{shape.mark(key)}"
         return str(fields["id"])
 
     def _place(self, name: str, at: int | None) -> tuple[int, int]:
         """The number of a session, and where in it something stands: by its time, else behind what came before."""
-        found = self._db.execute("SELECT number, last FROM sessions WHERE name = ?", (name,)).fetchone()
-        if found is None:
-            first = at if at is not None else (1 << 62)
-            self._db.execute("INSERT INTO sessions (name, first, last) VALUES (?, ?, ?)", (name, first, at or 0))
-            return self._db.last_insert_rowid(), at or 0
-        number, last = found
-        order = last if at is None else at
-        self._db.execute(
-            "UPDATE sessions SET first = min(first, ?), last = ? WHERE number = ?",
-            ((1 << 62) if at is None else at, order, number),
-        )
-        return number, order
+        if self._here is None or self._here.name != name:
+            self._leave()
+            self._here = self._enter(name)
+        here = self._here
+        if at is not None:
+            here.first, here.last = min(here.first, at), at
+        return here.number, here.last
+
+    def _enter(self, name: str) -> _Session:
+        found = self._db.execute("SELECT number, first, last FROM sessions WHERE name = ?", (name,)).fetchone()
+        if found is not None:
+            return _Session(name, *found)
+        self._db.execute("INSERT INTO sessions (name, first, last) VALUES (?, ?, 0)", (name, _NEVER))
+        return _Session(name, self._db.last_insert_rowid(), _NEVER, 0)
+
+    def _leave(self) -> None:
+        if self._here is not None:
+            where = (self._here.first, self._here.last, self._here.number)
+            self._db.execute("UPDATE sessions SET first = ?, last = ? WHERE number = ?", where)
 
     # -- out ----------------------------------------------------------------------------------------------------------
 
@@ -198,6 +223,7 @@ class Spool:
 
     def items(self) -> Iterator[tuple[Kept, bool]]:
         """All items, session by session, the oldest first, and whether each is known. A session begins where its first does."""
+        self._leave()
         sql = (
             "SELECT i.kind, i.data, i.known FROM items i JOIN sessions s ON s.number = i.session "
             "ORDER BY s.first, s.number, i.at, i.number"
@@ -243,10 +269,18 @@ class Spool:
         return int(self._db.execute(sql).get)
 
 
+def _fields(item: Kept | Call) -> dict[str, Any]:
+    return {name: _whole(getattr(item, name)) for name in item.__slots__}
+
+
 def _whole(value: Any) -> Any:
-    """A value without half characters and NULs, all the way down."""
+    """A value as JSON can say it, without half characters and NULs, all the way down."""
+    if value is None:
+        return None
     if isinstance(value, str):
         return _clean(value)
+    if isinstance(value, Call):
+        return _fields(value)
     if isinstance(value, dict):
         return {_clean(str(key)): _whole(one) for key, one in value.items()}
     return [_whole(one) for one in value] if isinstance(value, (list, tuple)) else value
@@ -271,9 +305,26 @@ def _micros(at: str | None) -> int | None:
     if at is None:
         return None
     try:
-        return to_micros(parse_time(at).instant)
+        if (iso := _iso(at)) is not None:
+            return _within(to_micros(iso))
+        return _within(to_micros(parse_time(at).instant))
     except (InvalidInput, ValueError, OverflowError):
         return None
+
+
+def _within(micros: int) -> int:
+    """Raises InvalidInput for what lies outside the years 1 to 9999 in UTC."""
+    from_micros(micros)
+    return micros
+
+
+def _iso(at: str) -> datetime | None:
+    """A time in the form that most files have, which is read quicker than others."""
+    try:
+        found = datetime.fromisoformat(at) if len(at) > 18 else None
+    except ValueError:
+        return None
+    return found if found is not None and found.tzinfo is not None else None
 
 
 def _place(item: Kept) -> str:

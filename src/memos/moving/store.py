@@ -106,7 +106,7 @@ class Storing:
             new, episode = not began.repeated, began.episode
         for number, call in enumerate(turn.calls):
             done = await self._ask(
-                "report_step", call.tool or "tool", **_step(turn, call, number), max_tokens=0, **where
+                "report_step", call.tool or "tool", **_step(turn, call, number), max_tokens=1, **where
             )
             new, episode = new or not done.repeated, done.episode
         if not is_blank(turn.reply) or turn.reflection:

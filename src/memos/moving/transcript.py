@@ -200,7 +200,9 @@ class _Codex:
                 turn.said.append((str(payload.get("id") or start), text, start))
         elif kind in ("function_call", "custom_tool_call", "local_shell_call") and payload.get("call_id"):
             given = payload.get("arguments", payload.get("input", payload.get("action")))
-            call = Call(str(payload["call_id"]), str(payload.get("name") or "shell"), _parsed(given), start)
+            space, name = str(payload.get("namespace") or ""), str(payload.get("name") or "shell")
+            name = f"{space}__{name}" if space.startswith("mcp__") else name  # the tools of a server
+            call = Call(str(payload["call_id"]), name, _parsed(given), start)
             turn.calls.append(call)
             self._open[call.id] = call
         elif kind in ("function_call_output", "custom_tool_call_output"):
@@ -292,8 +294,11 @@ def fitted(value: Any, depth: int = 0) -> Any:
 
 def fit(text: str, most: int) -> str:
     """A text without what memory had put before a prompt, of at most `most` characters: its beginning and its end."""
-    while (start := text.find(_OPENS)) >= 0 and (end := text.find(_CLOSES, start)) >= 0:
-        text = text[:start].rstrip() + text[end + len(_CLOSES) :]
+    said, at = [], 0
+    while (start := text.find(_OPENS, at)) >= 0 and (end := text.find(_CLOSES, start)) >= 0:
+        said.append(text[at:start].rstrip())
+        at = end + len(_CLOSES)
+    text = "".join((*said, text[at:]))
     if len(text) <= most:
         return text
     half = most // 2 - 20

@@ -108,6 +108,18 @@ def as_said(trace: Memory) -> Memory:
     return replace(trace, valid_from=plausible(trace.valid_from, trace.recorded_at))
 
 
+def _bring_in(tx: WriteTx, trace: Memory, found: Corrected) -> None:
+    outcome = Outcome()
+    for record, statement in found.first:
+        reconcile(tx, record, [statement], outcome)
+    reconcile(tx, trace, found.reading.statements, outcome)
+    for named in found.reading.mentions:
+        mention(tx, trace, named, outcome)
+    learn_names(tx, trace, found.reading.statements)
+    for relation in found.reading.relations:
+        relate(tx, trace, relation, outcome)
+
+
 async def _one(store: CubeStore, trace: Memory, found: Reading | Corrected | str) -> bool:
     """Each trace is a change of its own, so that it can be undone alone; the writer commits them together.
 
@@ -125,15 +137,8 @@ async def _one(store: CubeStore, trace: Memory, found: Reading | Corrected | str
         if current is None or readable(current).text != trace.text or current.status is Status.RETRACTED:
             return True
         if tx.unmark(trace.id, DIGEST):
-            outcome = Outcome()
-            for record, statement in given.first:
-                reconcile(tx, record, [statement], outcome)
-            reconcile(tx, trace, given.reading.statements, outcome)
-            for named in given.reading.mentions:
-                mention(tx, trace, named, outcome)
-            learn_names(tx, trace, given.reading.statements)
-            for relation in given.reading.relations:
-                relate(tx, trace, relation, outcome)
+            with tx.keeping():
+                _bring_in(tx, trace, given)
         return True
 
     change = Change(actor="digest", cause=f"read {trace.id}")

@@ -26,8 +26,9 @@ def as_known(tx: WriteTx, s: Statement, known: Sequence[Memory]) -> Statement:
     if s.ended:
         return _told_as(s, next((m for m in reversed(known) if _is_value(m, s)), None))
     said = Said.by(s)
-    for m in reversed(known):
-        if alike(said, Said.of(m)) is Likeness.SAME:
+    words = pieces(s.value)
+    for m in reversed(known):  # of the same slot, where it is the words of the value that decide
+        if pieces(str(m.body.get("value", ""))) == words and alike(said, Said.of(m)) is Likeness.SAME:
             return _told_as(s, m)
     key = sense_key(said)
     id = tx.find_key(key) if key is not None else None

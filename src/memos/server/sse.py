@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, Self, TypeVar
 
@@ -64,6 +64,21 @@ class Streams:
             raise Busy("the server is stopping; try again when it is back", 5.0)
         if self._open >= self._most:
             raise Busy(f"{self._open} streams are open, as many as are allowed; close one, or try again later", 5.0)
+
+    @contextlib.contextmanager
+    def promised(self, wanted: bool = True) -> Iterator[None]:
+        """Count a stream (if one is `wanted`) while its first event is waited for, so that no more are begun than may be open; then
+        `reply`, at once. Raises Busy.
+        """
+        if not wanted:
+            yield
+            return
+        self.check_room()
+        self._open += 1
+        try:
+            yield
+        finally:
+            self.closed()
 
     def stop(self) -> None:
         """End every stream; no new one begins."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, Protocol, TypeVar
@@ -250,6 +251,10 @@ class WriteTx(Protocol):
 
     def find_slot(self, slot: str, statuses: Collection[Status] | None = None) -> list[Memory]:
         """Current versions of all memories of a slot with these statuses (default: active), oldest first."""
+        ...
+
+    def keeping(self) -> AbstractContextManager[None]:
+        """Within this, what is read again is not parsed again: for changes that look at what those before them looked at."""
         ...
 
     def put_new(

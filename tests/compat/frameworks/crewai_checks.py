@@ -165,11 +165,27 @@ async def test_records_in_scopes_categories_and_metadata(memory: Any, ada: str) 
     assert versions == ["add"]
 
 
+async def test_asynchronous_calls_stop_no_event_loop(memory: Any, ada: str) -> None:
+    kept = MemosMemory(memory, user=ada)
+    record = await kept.aremember("The keys hang behind the door.", scope="/home")
+    assert record is not None and await kept.aremember_many(["Tea is in the kitchen."]) == []
+    found = await kept.arecall("where are the keys?", limit=1)
+    assert [m.record.content for m in found] == ["The keys hang behind the door."]
+    assert [m.record.id for m in await kept.arecall("where are the keys?", scope="/home")] == [record.id]
+
+
+def test_chinese_is_recalled(memos: MemOS) -> None:
+    kept = MemosMemory(memos, derive=False)
+    kept.remember("钥匙挂在门后面。")
+    kept.remember("茶在厨房里。")
+    assert kept.recall("钥匙在哪里？", limit=1)[0].record.content == "钥匙挂在门后面。"
+
+
 def test_the_root_scope_holds_everything_in(memos: MemOS) -> None:
     memos.add("The keys hang behind the door.", user="ada")
-    kept = MemosMemory(memos, user="ada", root_scope="/crew/home")
+    kept = MemosMemory(memos, user="ada", root_scope="/crew/house")
     kept.remember("The keys lie in the bowl.", scope="hall")
-    assert [m.record.scope for m in kept.recall("Where are the keys?")] == ["/crew/home/hall"]
+    assert [m.record.scope for m in kept.recall("Where are the keys?")] == ["/crew/house/hall"]
     kept.reset()
     assert kept.list_records() == [] and memos.count(user="ada", kinds=["trace"]) == 1
 

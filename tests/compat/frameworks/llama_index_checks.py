@@ -183,6 +183,13 @@ async def test_a_block_alone_learns_what_leaves_the_window(memos: MemOS) -> None
     assert await block.aget([ChatMessage(role="assistant", content="Hello")]) == "" == await block.aget()
 
 
+async def test_chinese_is_recalled(memos: MemOS) -> None:
+    await memos_memory(memos, "one").aput(ChatMessage(role="user", content="我把钥匙挂在门后面了。"))
+    shown = await memos_memory(memos, "two").aget(input="钥匙在哪里？")
+    assert "钥匙挂在门后面" in str(shown[0].content)
+    assert await MemosChatStore(memos).get_keys() == ["one"]
+
+
 async def test_sessions_and_users_are_apart(memory: Any, ada: str) -> None:
     one, two = memos_memory(memory, "one", user=ada), memos_memory(memory, "one", user=f"{ada}-other")
     await one.aput(ChatMessage(role="user", content="The keys hang behind the door."))

@@ -51,7 +51,7 @@ def llm() -> Iterator[LlmServer]:
         ("^/v1", NATIVE, "examples,coverage", 300),
         ("^/v1", NATIVE, "fuzzing", 15),
         ("^/v1", NATIVE, "stateful", 10),
-        ("^/(product|api|health|ready)", OTHERS, "examples,coverage,fuzzing", 35),
+        ("^/(product|api|compat|health|ready)", OTHERS, "examples,coverage,fuzzing", 35),
     ],
     ids=["v1-coverage", "v1-fuzzing", "v1-stateful", "others"],
 )
@@ -64,7 +64,7 @@ def test_every_answer_is_a_documented_one(
     live = serve(
         home=tmp_path / "home", MEMOS_LLM="openai-compatible:stub", MEMOS_LLM_URL=llm.url, MEMOS_READING="fast"
     )
-    description = httpx2.get(f"{live.url}/openapi.json").json()
+    description = httpx2.get(f"{live.url}/openapi.json", timeout=60).json()
     (tmp_path / "openapi.json").write_text(json.dumps(flat(description)))
     (tmp_path / "st.toml").write_text(config)
     done = subprocess.run(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from typing import Any
 
 import httpx2
 import openai
@@ -169,6 +170,28 @@ def test_a_history_that_is_sent_again_is_stored_once(front: Front, session: str 
     assert sessions == {session} if session else (len(sessions) == 1 and next(iter(sessions)).startswith("openai-"))
     episodes = front.ask("GET", "/v1/episodes", front.user).json()["items"]
     assert len(episodes) == 1, "one task, asked about and done"
+
+
+def test_a_client_may_shorten_what_it_sends_again(front: Front, client: openai.OpenAI) -> None:
+    def call(id: str, arguments: str, output: str) -> list[Any]:
+        function = {"name": "weather", "arguments": arguments}
+        asked = {
+            "role": "assistant",
+            "content": None,
+            "tool_calls": [{"id": id, "type": "function", "function": function}],
+        }
+        return [asked, {"role": "tool", "tool_call_id": id, "content": output}]
+
+    said: Any = [{"role": "user", "content": "Compare Oslo and Bergen."}]
+    first, second = "call_Uv5kq0Zt3xM9aaaa", "call_Uv5kq0Zt3xM9bbbb"
+    front.upstream.say(called(second, "weather", '{"city": "Bergen"}'), "Bergen is wetter.")
+    client.chat.completions.create(model="stub", messages=[*said, *call(first, '{"city": "Oslo"}', "dry")])
+    short = call(first, "{}", "[cleared]")
+    client.chat.completions.create(model="stub", messages=[*said, *short, *call(second, '{"city": "Bergen"}', "wet")])
+    kept = front.records(front.user)
+    assert [m["text"] for m in kept if m["kind"] == "trace"] == ["Compare Oslo and Bergen.", "Bergen is wetter."]
+    steps = [(m["body"]["use"]["input"], m["body"]["use"]["output"]) for m in kept if m["kind"] == "tool_call"]
+    assert steps == [('{"city": "Oslo"}', "dry"), ('{"city": "Bergen"}', "wet")]
 
 
 def test_of_several_answers_the_first_is_kept_and_images_are_named(front: Front, client: openai.OpenAI) -> None:

@@ -33,7 +33,7 @@ async def test_reads_go_on_while_others_write_delete_and_erase(tmp_path: Path) -
 
     async def write(store: SqliteCube) -> int:
         rounds = 0
-        while not stop.is_set():
+        while not (rounds and stop.is_set()):
             some = await store.write(lambda tx: [tx.put(said(i)) for i in range(5)])
             pending = await store.pending_vectors("m", 20)
             await store.write(lambda tx, p=pending: tx.put_vectors("m", [(x.text_id, vector) for x in p]))
@@ -47,7 +47,7 @@ async def test_reads_go_on_while_others_write_delete_and_erase(tmp_path: Path) -
 
     async def read(store: SqliteCube) -> int:
         rounds = 0
-        while not stop.is_set():
+        while not (rounds and stop.is_set()):
             probe = Probe({"tea": 1.0}, vector=vector, model="m", text_pool=1_000)
             pools = await asyncio.gather(store.gather(probe), store.gather(probe, where=odd))
             for pool, wanted in zip(pools, (ids, {m.id for m in kept if m.tags}), strict=True):

@@ -7,15 +7,16 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any
 
-from memos.compat.door import Door
 from memos.compat.mem0.filters import OWN
-from memos.compat.mem0.labels import KEPT, RAW, SAID, evidence_of, facts_of, relabel, settle
+from memos.compat.mem0.labels import KEPT, RAW, SAID, evidence_of, facts_of, mark, relabel, settle
 from memos.compat.mem0.places import Place
 from memos.compat.mem0.scopes import ENTITIES, Scope
 from memos.compat.mem0.shapes import SOMEBODY, actor, metadata, own
+from memos.door import Door
 from memos.errors import InvalidInput
 from memos.memory.model import EdgeType, Memory, Status
 from memos.reading.read import as_name
+from memos.results import AddResult
 
 _NOT_METADATA = frozenset({*ENTITIES, "actor_id"})  # whose it is, is said by the request and by nothing else
 
@@ -94,8 +95,17 @@ def day_of(value: object) -> str | None:
     raise InvalidInput(f"expiration_date is a day as YYYY-MM-DD, got {value!r:.40}")
 
 
-async def store(door: Door, place: Place, what: Adding, *, wait: bool) -> list[str]:
-    """Store the messages; returns the ids of their records. What is to be read, is: before this returns with `wait`."""
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """What an add did: what came about so far, what was skipped or could not be done yet, and whether reading goes on."""
+
+    events: Sequence[dict[str, Any]]
+    notices: Sequence[str] = ()
+    pending: bool = False
+
+
+async def store(door: Door, place: Place, what: Adding, *, wait: bool) -> AddResult:
+    """Store the messages. What is to be read, is: before this returns with `wait`."""
     kept: dict[str, Any] = {"state": SAID if what.infer else RAW}
     kept |= {"runs": [what.scope.run_id]} if what.scope.run_id is not None else {}
     kept |= {"expires": what.expires} if what.expires is not None else {}
@@ -113,7 +123,8 @@ async def store(door: Door, place: Place, what: Adding, *, wait: bool) -> list[s
         whole=True,
         task_id=what.event,
     )
-    return list(result.ids)
+    assert isinstance(result, AddResult)
+    return result
 
 
 async def as_they_are(door: Door, place: Place, what: Adding, ids: Sequence[str]) -> list[dict[str, Any]]:
@@ -157,7 +168,11 @@ async def read_from(door: Door, place: Place, ids: Sequence[str]) -> list[dict[s
             events.append(shown | ({"previous_memory": was.text} if was is not None else {}))
         elif was is not None:  # it says that something is over, and is over itself
             events.append({"id": was.id, "memory": was.text, "event": "DELETE"})
-    events += [{"id": m.id, "memory": m.text, "event": "ADD"} for m in records if own(m).get("state") == KEPT]
+    told = {message for messages in sources.values() for message in messages}
+    for record in records:
+        if record.role == "user" and record.id not in told and own(record).get("state") in (SAID, KEPT):
+            await mark(door, place, record, KEPT)
+            events.append({"id": record.id, "memory": record.text, "event": "ADD"})
     return events
 
 

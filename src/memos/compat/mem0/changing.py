@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from memos.compat.door import PAGE, Door
 from memos.compat.mem0.filters import OWN
 from memos.compat.mem0.labels import HIDDEN, evidence_of, mark
 from memos.compat.mem0.places import Place
 from memos.compat.mem0.shapes import READ, own
+from memos.door import PAGE, Door
 from memos.errors import InvalidInput, NotFound
 from memos.memory.model import EdgeType, Kind, Memory, Status
 
@@ -100,7 +100,7 @@ async def delete_matching(door: Door, place: Place, left: Mapping[str, Any] | No
     alone. What other runs told as well stays, without the name of this one. Returns how many memories went.
     """
     if left is None:
-        count = int(await door.ask("count", cube=place.cube, include_inactive=True))
+        count = int(await door.ask("count", cube=place.cube, kinds=[Kind.TRACE.value, *sorted(READ)]))
         await door.ask("delete_cube", place.cube)
         return count
     also = {"and": [left, {"kind": {"in": [Kind.TRACE.value, *sorted(READ)]}}]}

@@ -10,6 +10,7 @@ import hashlib
 import os
 from collections.abc import Iterator
 from typing import Any, NoReturn, Self
+from urllib.parse import urlsplit
 
 import httpx2
 
@@ -21,6 +22,7 @@ from memos.compat.mem0.exceptions import NetworkError, refused
 from memos.compat.mem0.project import AsyncProject, Project
 from memos.errors import InvalidInput
 
+_LOOPBACK = ("127.0.0.1", "::1", "localhost")
 _TIMEOUT = 300.0  # seconds, as in mem0
 _LIMITS = ("X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset")
 
@@ -32,6 +34,8 @@ class _Verbs:
         self.api_key = api_key or os.environ.get("MEM0_API_KEY") or os.environ.get("MEMOS_API_KEY")
         if not self.api_key:
             raise InvalidInput("Mem0 API Key not provided: give api_key, or set MEM0_API_KEY or MEMOS_API_KEY.")
+        if not (self.api_key.isascii() and self.api_key.isprintable()):
+            raise InvalidInput("the API key holds characters that no key has")
         self.host = (host or os.environ.get("MEM0_HOST") or _of_memos()).rstrip("/")
         self.org_id: str | None = None
         self.project_id: str | None = None
@@ -184,6 +188,11 @@ class _Verbs:
         """Say what somebody thinks of a memory: POSITIVE, NEGATIVE, VERY_NEGATIVE, or None to take it back."""
         return self._done(calls.feedback(memory_id, feedback, feedback_reason))
 
+    @property
+    def _usual(self) -> dict[str, Any]:
+        """What a client is made with; a proxy is not asked for this machine."""
+        return {"timeout": _TIMEOUT, "trust_env": urlsplit(self.host).hostname not in _LOOPBACK}
+
     def _ping(self, client: Any) -> str | None:
         """Ask the server whose key this is. Raises InvalidInput for a key it does not know."""
         try:
@@ -217,7 +226,7 @@ class MemoryClient(_Verbs):
 
     def __init__(self, api_key: str | None = None, host: str | None = None, client: Any = None) -> None:
         super().__init__(api_key, host)
-        self.client = client if client is not None else httpx2.Client(timeout=_TIMEOUT)
+        self.client = client if client is not None else httpx2.Client(**self._usual)
         with _reached():
             self.user_email = self._ping(self.client)
         self.project = Project(self)
@@ -245,8 +254,8 @@ class AsyncMemoryClient(_Verbs):
 
     def __init__(self, api_key: str | None = None, host: str | None = None, client: Any = None) -> None:
         super().__init__(api_key, host)
-        self.client = client if client is not None else httpx2.AsyncClient(timeout=_TIMEOUT)
-        with httpx2.Client(timeout=_TIMEOUT) as asking, _reached():
+        self.client = client if client is not None else httpx2.AsyncClient(**self._usual)
+        with httpx2.Client(**self._usual) as asking, _reached():
             self.user_email = self._ping(asking)
         self.project = AsyncProject(self)
 
@@ -317,11 +326,13 @@ def _reached() -> Iterator[None]:
 
 def _answer(response: Any) -> Any:
     """What a server answered. Raises the error that its status means."""
-    if response.is_success:
-        return response.json()
     told: Any = None
     with contextlib.suppress(ValueError):
         told = response.json()
+    if response.is_success and told is not None:
+        return told
+    if response.is_success:
+        raise exceptions.MemoryError(f"{response.request.url} answered no JSON; is this the address of a mem0 server?")
     details = told if isinstance(told, dict) else {}
     debug: dict[str, Any] = {"status_code": response.status_code, "url": str(response.request.url)}
     debug |= {name.lower().replace("-", "_"): response.headers[name] for name in _LIMITS if name in response.headers}

@@ -10,15 +10,15 @@ import weakref
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from memos.compat.door import Door
 from memos.compat.mem0 import adding, changing, finding
-from memos.compat.mem0.adding import Adding
+from memos.compat.mem0.adding import Adding, Stored
 from memos.compat.mem0.changing import UNCHANGED
 from memos.compat.mem0.filters import OWN, Group, Leaf, parse
 from memos.compat.mem0.finding import Listed, Searched, Wanted
 from memos.compat.mem0.places import Known, Place, Places
 from memos.compat.mem0.scopes import ENTITIES, entity_id, scope_of
 from memos.compat.mem0.shapes import history, item, own
+from memos.door import Door
 from memos.errors import InvalidInput, NotFound
 from memos.memory.model import EdgeType, Memory
 from memos.system import DEFAULT_USER
@@ -74,8 +74,36 @@ class Mem0:
         `timestamp`: when it was said. `wait=False` returns nothing and reads in the background; `event` names the work, for
         `tasks`. Raises InvalidInput without any id.
         """
-        given = {"user_id": user_id, "agent_id": agent_id, "app_id": app_id, "run_id": run_id}
-        scope = scope_of(given)
+        stored = await self.stored(
+            messages,
+            {"user_id": user_id, "agent_id": agent_id, "app_id": app_id, "run_id": run_id},
+            metadata=metadata,
+            infer=infer,
+            expiration_date=expiration_date,
+            timestamp=timestamp,
+            immutable=immutable,
+            categories=categories,
+            event=event,
+            wait=wait,
+        )
+        return list(stored.events)
+
+    async def stored(
+        self,
+        messages: object,
+        ids: Mapping[str, object],
+        *,
+        metadata: Mapping[str, Any] | None = None,
+        infer: bool = True,
+        expiration_date: object = None,
+        timestamp: object = None,
+        immutable: bool = False,
+        categories: Sequence[str] = (),
+        event: str | None = None,
+        wait: bool = True,
+    ) -> Stored:
+        """The same, with all there is to say of it: a model that could not read is told in `notices`, and leaves it pending."""
+        scope = scope_of(ids)
         said = adding.messages_of(messages, scope, timestamp)
         what = Adding(
             scope,
@@ -88,19 +116,19 @@ class Mem0:
             event,
         )
         if not said:
-            return []
+            return Stored(())
         place = await self.places.made(scope)
         try:
-            ids = await adding.store(self.door, place, what, wait=wait and infer)
+            result = await adding.store(self.door, place, what, wait=wait and infer)
         except NotFound:  # the cube was deleted between the two
             place = await self.places.made(scope)
-            ids = await adding.store(self.door, place, what, wait=wait and infer)
+            result = await adding.store(self.door, place, what, wait=wait and infer)
         if not infer:
-            events = await adding.as_they_are(self.door, place, what, ids)
+            events = await adding.as_they_are(self.door, place, what, result.ids)
         else:
-            events = await adding.read_from(self.door, place, ids) if wait else []
+            events = await adding.read_from(self.door, place, result.ids) if wait else []
         self.places.known.saw(place.cube, (each["id"] for each in events))
-        return events
+        return Stored(events, result.notices, infer and result.pending)
 
     async def became(self, cube: str, event: str) -> list[dict[str, Any]]:
         """What became of an add that did not wait, once it is done."""
@@ -254,14 +282,12 @@ class Mem0:
         return list(found.values())
 
     async def delete_entity(self, kind: str, name: str) -> int:
-        """Delete everything of an entity. Raises NotFound when there is nothing of it, InvalidInput for another kind."""
+        """Delete everything of an entity; returns how many memories went. That may be none: who deletes all entities one by one
+        comes to those that went with another. Raises InvalidInput for another kind.
+        """
         if f"{kind}_id" not in ENTITIES:
             raise InvalidInput(f"{kind!r:.40} is no kind of entity; there are user, agent, app and run")
-        named = {f"{kind}_id": entity_id(name, f"{kind}_id")}
-        gone = await self.delete_all(**named)
-        if not gone and kind != "run":
-            raise NotFound(f"{kind} {name!r:.80} has no memories")
-        return gone
+        return await self.delete_all(**{f"{kind}_id": entity_id(name, f"{kind}_id")})
 
     async def batch_update(self, memories: Sequence[Mapping[str, Any]]) -> int:
         """Change text or metadata of several memories; all of them are there, or none is changed. Returns how many."""

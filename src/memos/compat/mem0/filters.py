@@ -6,7 +6,7 @@ Pure. A field or operator that mem0 does not have raises InvalidFilter; nothing 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -141,18 +141,16 @@ def _leaf(leaf: Leaf, home: Mapping[str, str]) -> bool | dict[str, Any]:
 def _holds(op: str, known: str | None, value: Any) -> bool:
     """Whether an id that is known (or missing) fits. What is missing equals only null."""
     if op == "exists":
-        return (known is not None) == value
+        return (known is not None) is bool(value)
     if op in ("ne", "nin"):
         return not _holds("eq" if op == "ne" else "in", known, value)
     if known is None:
         return False
-    tests: Mapping[str, Callable[[], bool]] = {
-        "eq": lambda: known == str(value),
-        "in": lambda: known in list(value),
-        "contains": lambda: str(value) in known,
-        "icontains": lambda: str(value).casefold() in known.casefold(),
-    }
-    return tests[op]()
+    if op == "in":
+        return known in list(value)
+    if op == "contains":
+        return str(value) in known
+    return str(value).casefold() in known.casefold() if op == "icontains" else known == str(value)
 
 
 class _Parser:

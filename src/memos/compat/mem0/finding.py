@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from memos.compat.door import PAGE, Door
 from memos.compat.mem0.filters import EXPIRES, Node
 from memos.compat.mem0.labels import HIDDEN, LISTED, STATE, settle
 from memos.compat.mem0.places import Place, Places
 from memos.compat.mem0.shapes import READ, fields_only, item, score
+from memos.door import PAGE, Door
 from memos.memory.hit import Hit, SearchResult
 from memos.memory.model import EdgeType, Kind, Memory, Status
 from memos.memory.time import utcnow

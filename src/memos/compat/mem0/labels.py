@@ -8,13 +8,14 @@ a cube was looked through is remembered while the process lives, which only save
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
-from memos.compat.door import PAGE, Door
 from memos.compat.mem0.filters import OWN
 from memos.compat.mem0.places import Place
 from memos.compat.mem0.shapes import LABELS, READ, metadata, own
+from memos.door import PAGE, Door
 from memos.errors import Conflict, NotFound
 from memos.memory.model import EdgeType, Memory, Status
 
@@ -48,7 +49,7 @@ async def _label(door: Door, place: Place) -> None:
         for fact in facts:
             evidence = sorted((messages[id] for id in by_fact.get(fact.id, ()) if id in messages), key=lambda m: m.id)
             if info := labels_of(evidence):
-                await _changed(door, place, fact, info)
+                await _changed(door, place, fact, partial(_unless_labelled, info))
         for message in messages.values():
             if own(message).get("state") == KEPT:  # a model found in it what rules had not
                 await mark(door, place, message, SAID)
@@ -72,18 +73,33 @@ def labels_of(evidence: Iterable[Memory]) -> dict[str, Any]:
 
 
 async def relabel(door: Door, place: Place, facts: Sequence[Memory], messages: Sequence[Memory]) -> None:
-    """Known facts that messages said once more are known from these runs, too."""
-    runs = list(dict.fromkeys(run for message in messages for run in own(message).get("runs", ())))
+    """Known facts that messages said once more are known from these runs, too, and expire no earlier than these messages do."""
     for fact in facts:
-        kept = own(fact)
-        known = kept.get("runs", [])
-        if new := [run for run in runs if run not in known]:
-            await _changed(door, place, fact, {OWN: {**kept, "runs": [*known, *new]}})
+        await _changed(door, place, fact, partial(_said_again, [own(message) for message in messages]))
+
+
+def _said_again(said: Sequence[Mapping[str, Any]], fact: Memory) -> Mapping[str, Any]:
+    kept = own(fact)
+    runs = dict.fromkeys([*kept.get("runs", ()), *(run for each in said for run in each.get("runs", ()))])
+    dates: list[Any] = [kept.get("expires"), *(each.get("expires") for each in said)]
+    labels = {**kept, **({"runs": list(runs)} if runs else {})}
+    labels.pop("expires", None)
+    labels |= {"expires": max(dates)} if all(dates) else {}
+    return {OWN: labels} if labels != kept else {}
+
+
+def _unless_labelled(info: Mapping[str, Any], fact: Memory) -> Mapping[str, Any]:
+    return {} if own(fact) else info
 
 
 async def mark(door: Door, place: Place, memory: Memory, state: str) -> None:
     """Say what a message is."""
-    await _changed(door, place, memory, {OWN: {**own(memory), "state": state}})
+    await _changed(door, place, memory, lambda now: _in_state(now, state))
+
+
+def _in_state(message: Memory, state: str) -> Mapping[str, Any]:
+    kept = own(message)
+    return {OWN: {**kept, "state": state}} if kept.get("state") != state else {}
 
 
 async def evidence_of(door: Door, place: Place, ids: Sequence[str]) -> dict[str, list[str]]:
@@ -129,6 +145,12 @@ async def _got(door: Door, place: Place, ids: Iterable[str]) -> list[Memory]:
     return [m for m in graph.memories if m.id in set(wanted)]
 
 
-async def _changed(door: Door, place: Place, memory: Memory, info: Mapping[str, Any]) -> None:
-    with contextlib.suppress(NotFound, Conflict):  # deleted, or labelled by somebody else, meanwhile
-        await door.ask("update", memory.id, cube=place.cube, info=info, cause=LABELS, if_version=memory.version)
+async def _changed(door: Door, place: Place, memory: Memory, change: Callable[[Memory], Mapping[str, Any]]) -> None:
+    """Change the info of a memory as it is now, however often others change it meanwhile. One that is gone needs no change."""
+    with contextlib.suppress(NotFound):
+        while info := change(memory):
+            try:
+                await door.ask("update", memory.id, cube=place.cube, info=info, cause=LABELS, if_version=memory.version)
+                return
+            except Conflict:
+                memory = await door.ask("get", memory.id, cube=place.cube)

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from memos.compat.door import Door
 from memos.compat.mem0.filters import Node, within
 from memos.compat.mem0.scopes import KIND, Scope, homes_of
+from memos.door import Door
 from memos.errors import Conflict, InvalidInput, NotFound
 from memos.storage.ports import CubeInfo
 

@@ -7,9 +7,9 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from memos.compat.door import plain
 from memos.compat.mem0.filters import OWN
 from memos.compat.mem0.scopes import ENTITIES
+from memos.door import plain
 from memos.memory.hit import Hit
 from memos.memory.model import Kind, Memory, Status, Version
 

@@ -1,4 +1,4 @@
-"""Puts MemOS into DeepSeek Harness and takes it out: a plugin file, and the rows in `cordis.patch.yml` that mount it in all profiles."""
+"""Puts MemOS into DeepSeek Harness and takes it out: a plugin, and rows in `cordis.patch.yml` that mount it in every profile."""
 
 from __future__ import annotations
 

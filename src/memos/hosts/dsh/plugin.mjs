@@ -36,9 +36,8 @@ export function apply(ctx, config) {
       const parent = sessions.get(header.parentSession)
       if (parent === undefined) return undefined
       const root = parent.root ?? parent
-      const id = header.id.replace(/[^A-Za-z0-9]/g, '')
-      const path = join(root.path.slice(0, -'.jsonl'.length), 'subagents', `agent-${id}.jsonl`)
-      record = { id, root, parent, path, calls: new Map(), asked: false }
+      record = { name: header.id.replace(/[^A-Za-z0-9]/g, ''), root, parent, runs: 0 }
+      again(record)
     } else {
       const path = join(config.journal, `${header.id.replace(/[^A-Za-z0-9._-]/g, '_').slice(0, 150)}.jsonl`)
       record = {
@@ -48,6 +47,14 @@ export function apply(ctx, config) {
     }
     sessions.set(header.id, record)
     return record
+  }
+
+  /** A sub-agent that is asked again later is another run, with a journal of its own. */
+  function again(record) {
+    record.id = record.runs > 1 ? `${record.name}x${record.runs}` : record.name
+    record.path = join(record.root.path.slice(0, -'.jsonl'.length), 'subagents', `agent-${record.id}.jsonl`)
+    record.calls = new Map()
+    record.asked = false
   }
 
   function journal(record, line) {
@@ -172,7 +179,10 @@ export function apply(ctx, config) {
 
   ctx.on('subagent/start', (info) => {
     const record = known(ctx.get('agents')?.get(info.id)?.session)
-    if (record?.root !== undefined && record.parent === record.root) record.root.children.push(record.id)
+    if (record?.root === undefined) return
+    record.runs += 1
+    if (record.runs > 1) again(record)
+    if (record.parent === record.root) record.root.children.push(record.id)
   })
 
   ctx.on('subagent/end', (info) => {

@@ -90,7 +90,11 @@ def has_server(text: str) -> bool:
 def _significant(text: str) -> list[str]:
     """The lines that are neither empty nor comments, nor the start of a document."""
     lines = (line.rstrip() for line in text.splitlines())
-    return [re.sub(r"\s+#.*$", "", one) for one in lines if one.strip() and not one.lstrip().startswith("#") and one != "---"]
+    return [
+        re.sub(r"\s+#.*$", "", one)
+        for one in lines
+        if one.strip() and not one.lstrip().startswith("#") and one != "---"
+    ]
 
 
 def _said(value: str | list[str]) -> str:

@@ -7,7 +7,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from memos.errors import AccessDenied, NotFound
+from memos.errors import Conflict, InvalidInput, NotFound
 from memos.hosts.hermes.engine import Engine, lease
 from memos.hosts.hermes.options import Options
 from memos.tools.door import Door
@@ -41,7 +41,7 @@ class Link:
 
     def __init__(self, options: Options, who: Who) -> None:
         self._engine: Engine | None = lease(options)
-        self._who, self._made = who, who.cube is None or bool(options.cube)
+        self._who, self._made = who, who.cube is None
 
     def begin(self, call: Callable[[Door], Awaitable[T]]) -> Future[T]:
         """Begin a call; its result is in the future, or what went wrong."""
@@ -68,9 +68,12 @@ class Link:
 
 
 async def _with_cube(door: Door) -> None:
-    """Make the cube of a profile, unless it is there."""
+    """Make the cube that is set, or a profile's, unless it is there."""
     try:
         await door.system.stats(**door.where())
-    except (NotFound, AccessDenied):
+    except NotFound:
         assert door.cube is not None
-        await door.system.create_cube(door.cube, **door.who())
+        try:
+            await door.system.create_cube(door.cube, **door.who())
+        except (Conflict, InvalidInput):  # another call, or process, made it meanwhile, or it is somebody else's
+            await door.system.stats(**door.where())

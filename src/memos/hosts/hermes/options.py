@@ -53,7 +53,7 @@ SCHEMA: tuple[dict[str, Any], ...] = (
     {"key": "max_tokens", "description": "Budget of what is put before a prompt, in tokens", "default": 1_500, "type": "integer",
      "minimum": 50, "maximum": 20_000, "step": 50},
     {"key": "prefetch_seconds", "description": "How long a prompt waits for it at most, in seconds", "default": 3.0,
-     "type": "number", "minimum": 0.1, "maximum": 7.0, "step": 0.1},
+     "type": "number", "minimum": 0.1, "maximum": 6.0, "step": 0.1},
 )  # fmt: skip
 
 

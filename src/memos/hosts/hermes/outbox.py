@@ -57,6 +57,8 @@ class Outbox:
                 continue
             with contextlib.suppress(OSError):
                 lock = _locked(folder)
+                for half in folder.glob("*.new"):  # nobody was told that it is on disk
+                    half.unlink(missing_ok=True)
                 found = sorted(folder.glob("*.json"))
                 if found:
                     out += found

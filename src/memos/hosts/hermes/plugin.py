@@ -16,6 +16,13 @@ def provider() -> Any:
     return kind()
 
 
+def missing() -> list[str]:
+    """Packages that MemOS needs and this Python does not have."""
+    from memos.hosts.hermes.options import missing as lacking
+
+    return lacking()
+
+
 def register(ctx: Any) -> None:
     """Give Hermes the provider."""
     ctx.register_memory_provider(provider())

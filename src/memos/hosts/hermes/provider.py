@@ -65,6 +65,8 @@ class Provider:
         """Why not, and what to do; empty when it can."""
         if self._problem:
             return self._problem
+        if os.environ.get("MEMOS_HOOKS", "").lower() in ("off", "0", "false", "no"):
+            return "it is switched off by the variable MEMOS_HOOKS"
         try:
             given = settings.load(self._home or _hermes_home())
         except (InvalidInput, OSError) as e:
@@ -113,6 +115,8 @@ class Provider:
         """A turn begins. The first of a session may come before word of the session does."""
         if turn_number <= 1 and not self._fresh:
             self._bound.clear()
+        if self._turns is not None:
+            self._turns.announced()
         if self._recalls is not None:
             self._recalls.forget_status()
 

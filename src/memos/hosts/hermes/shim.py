@@ -36,14 +36,17 @@ def register(ctx):
 
 def _plugin():
     try:
-        return importlib.import_module("memos.hosts.hermes.plugin")
+        plugin = importlib.import_module("memos.hosts.hermes.plugin")
+        if not plugin.missing():
+            return plugin
     except ImportError:
-        if sys.version_info[:2] != PYTHON:
-            raise ImportError(
-                "Hermes runs in Python %d.%d, MemOS was installed in %d.%d; "
-                "install it in the Python of Hermes too: %s -m pip install memos"
-                % (*sys.version_info[:2], *PYTHON, sys.executable)
-            ) from None
+        pass
+    if sys.version_info[:2] != PYTHON:
+        raise ImportError(
+            "Hermes runs in Python %d.%d, MemOS was installed in %d.%d; "
+            "install it in the Python of Hermes too: %s -m pip install memos"
+            % (*sys.version_info[:2], *PYTHON, sys.executable)
+        )
     sys.path.extend(path for path in PATHS if path not in sys.path)  # behind what Hermes has itself
     importlib.invalidate_caches()
     if "memos" in sys.modules and not hasattr(sys.modules["memos"], "AsyncMemOS"):

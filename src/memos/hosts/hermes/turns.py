@@ -11,7 +11,7 @@ from typing import Any
 
 from memos.hosts.hermes.outbox import Op
 from memos.hosts.hermes.teller import Teller
-from memos.hosts.hermes.words import clean, lived
+from memos.hosts.hermes.words import Lived, clean, lived
 from memos.hosts.session import digest
 from memos.logs import get_logger
 
@@ -52,16 +52,26 @@ class Turns:
         self._changed = threading.Condition()
         self._sessions: dict[str, _Session] = {}
         self._names: dict[str, str] = {}
+        self._announced = True
 
     def session(self, id: str) -> str:
         """The session of memory that one of Hermes belongs to: after a compression, still the one before."""
         return self._names.get(id, id)[:_NAME]
 
+    def announced(self) -> None:
+        """Another turn begins; without this, the same message again is of the turn that goes on."""
+        self._announced = True
+
     def begun(self, id: str, text: str, until: float) -> dict[str, Any] | None:
-        """A message came in: what `start_turn` is to be told; None when it is told behind what is not stored yet."""
+        """A message came in: what `start_turn` is to be told; None when it is told already, or
+        behind what is not stored yet.
+        """
         name = self.session(id)
         with self._changed:
             session = self._sessions.setdefault(name, _Session())
+            known, self._announced = not self._announced and any(t.text == text for t in session.turns[-1:]), False
+            if known:
+                return None
             arrives = min(until, time.monotonic() + _ARRIVES)
             while session.turns and (left := arrives - time.monotonic()) > 0:
                 self._changed.wait(left)
@@ -95,9 +105,11 @@ class Turns:
                 op for one in session.turns[:at] if same for op in self._began(name, one)
             ]  # interrupted, never handed over
             del session.turns[: at + 1]
-            ops += self._began(name, turn) + self._steps(name, turn, messages, answer)
-            if answer:
-                ops.append(("end_turn", {"text": answer, "key": f"{turn.key}:end", "session": name, "at": _now()}))
+            done = lived(messages, turn.text, answer, delegated=turn.helpers)
+            ops += self._began(name, turn) + self._steps(name, turn, done)
+            whole = clean("\n\n".join(dict.fromkeys((*done.said, answer))))
+            if whole:
+                ops.append(("end_turn", {"text": whole, "key": f"{turn.key}:end", "session": name, "at": _now()}))
             self._teller.tell(*ops)
             session.told = True
             self._changed.notify_all()
@@ -109,7 +121,8 @@ class Turns:
             turns = self._sessions.get(name, _Session()).turns
             if not turns:
                 return True
-            ops = self._began(name, turns[-1]) + self._steps(name, turns[-1], messages, None)
+            done = lived(messages, turns[-1].text, None, delegated=turns[-1].helpers)
+            ops = self._began(name, turns[-1]) + self._steps(name, turns[-1], done)
             safe = not ops or self._teller.tell(*ops)
             turns[-1].stored = turns[-1].stored or bool(ops)
         return safe
@@ -200,10 +213,10 @@ class Turns:
     def _began(self, name: str, turn: _Turn) -> list[Op]:
         return [] if turn.stored or not turn.text else [("start_turn", {**self._said(name, turn), "recall": False})]
 
-    def _steps(self, name: str, turn: _Turn, messages: Any, reply: str | None) -> list[Op]:
+    def _steps(self, name: str, turn: _Turn, done: Lived) -> list[Op]:
         """The steps, in ids of this turn: some models number their calls anew in each."""
         mark, ops = digest(turn.key), []
-        for steps in lived(messages, turn.text, reply, delegated=turn.helpers).batches():
+        for steps in done.batches():
             for step in steps:
                 step["call_id"] = f"{mark}:{step['call_id']}"[:_NAME]
             key = f"{turn.key}:steps:{digest(steps[-1]['call_id'])}"

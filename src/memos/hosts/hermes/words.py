@@ -18,9 +18,10 @@ _BATCH = 200  # steps of one report
 
 @dataclass(frozen=True, slots=True)
 class Lived:
-    """What an agent did in a turn: `steps` as `end_turn` takes them, in order."""
+    """What an agent did in a turn: `steps` as `end_turn` takes them, in order; `said`: what it wrote beside its calls."""
 
     steps: tuple[dict[str, Any], ...] = ()
+    said: tuple[str, ...] = ()
 
     def batches(self) -> list[list[dict[str, Any]]]:
         """The steps in portions that one report holds."""
@@ -42,11 +43,12 @@ def lived(messages: Any, user: str, reply: str | None, *, delegated: bool = Fals
     found = [m for m in list(messages) if isinstance(m, dict)]
     starts = [n for n, m in enumerate(found) if m.get("role") == "user"]
     same = [n for n in starts if clean(m_text(found[n])) == user]
-    for start in reversed(same or starts[-1:]):
-        turn, ended = _turn(found[start + 1 :], reply)
-        if ended or start == (same or starts)[0]:
-            return Lived(tuple(_steps(turn, delegated)))
-    return Lived()
+    turns = [_turn(found[start + 1 :], reply) for start in reversed(same or starts[-1:])]
+    whole = [turn for turn, ended in turns if ended] or [turn for turn, _ in turns]
+    if not whole:
+        return Lived()
+    beside = (clean(m_text(m)) for m in whole[0] if m.get("role") == "assistant" and m.get("tool_calls"))
+    return Lived(tuple(_steps(whole[0], delegated)), tuple(text for text in beside if text))
 
 
 def m_text(message: dict[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""Puts MemOS into OpenClaw and takes it out: where the plugin is, that it is the memory, and what it may see, in `openclaw.json`."""
+"""Puts MemOS into OpenClaw and takes it out: where the plugin is, and that it is the memory, in `openclaw.json`."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ def config_file() -> Path:
 
 
 def install(reach: Reach, home: Path, *, dry_run: bool = False) -> Installed:
-    """Make MemOS the memory of OpenClaw. Doing it again changes nothing, or what is asked otherwise now. Raises InvalidInput for a
-    file that cannot be read, or that forbids plugins; nothing is written then.
+    """Make MemOS the memory of OpenClaw. Doing it again changes nothing, or what is asked otherwise now. Raises InvalidInput
+    for a file that cannot be read, or that forbids plugins; nothing is written then.
     """
     path = config_file()
     others: list[str] = []
@@ -51,7 +51,9 @@ def install(reach: Reach, home: Path, *, dry_run: bool = False) -> Installed:
     notes = ["A gateway that runs takes it up by itself; `openclaw plugins inspect memos --runtime` shows it."]
     notes += [f"the memory plugin was {other!r}; uninstall puts it back" for other in others]
     if reach.url is None and find_spec("fastapi") is None:
-        notes.append("the plugin starts a server, which needs the extra 'server': pip install '.[server]' in a checkout")
+        notes.append(
+            "the plugin starts a server, which needs the extra 'server': pip install '.[server]' in a checkout"
+        )
     if find_spec("mcp") is None:
         notes.append("its tools (memos_search ...) need the extra 'mcp': pip install '.[mcp]' in a checkout")
     if not dry_run and edit.changes:
@@ -144,6 +146,11 @@ def _taken_back(path: Path, known: dict[str, Any] | None, home: Path) -> Edit:
     copy = None if known is None or known["copy"] is None else read(home / "hosts" / known["copy"])
     if before is None or (known is not None and sha(before) == known["wrote"]):
         return Edit(path, before, copy if before is not None else None)
+    try:
+        if not _is_in(_value(before)):
+            return Edit(path, before, before)
+    except InvalidInput as e:
+        raise InvalidInput(f"{path}: {e}; mend it first, nothing was changed") from None
     edit = edit_json(path, lambda document: _take_out(document, _value(copy)), json5=True)
     made = known is not None and known["copy"] is None
     return Edit(path, before, None) if made and _value(edit.after) == {} else edit
@@ -185,12 +192,14 @@ def _keep(edit: Edit, home: Path) -> None:
 
 def _without_us(edit: Edit, known: dict[str, Any] | None, home: Path) -> bytes | None:
     copy = None if known is None or known["copy"] is None else read(home / "hosts" / known["copy"])
-    if not standing_in(_value(edit.before)):
+    if not _is_in(_value(edit.before)):
         return edit.before
-    return edit_json(edit.path, lambda document: _take_out(document, _value(copy)), edit.before, json5=True).after
+    out = edit_json(edit.path, lambda document: _take_out(document, _value(copy)), edit.before, json5=True).after
+    made = known is not None and known["copy"] is None
+    return None if made and _value(out) == {} else out
 
 
-def standing_in(value: Any) -> bool:
+def _is_in(value: Any) -> bool:
     """Whether anything of ours is in the settings."""
     return _at(value, _ENTRY) is not None or _at(value, _SLOT) == NAME or any(map(_is_ours, _list(value, _PATHS)))
 

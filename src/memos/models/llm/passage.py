@@ -1,6 +1,7 @@
-"""The way to a server that speaks OpenAI's protocol, for requests that are passed on as they are: its slots, its circuit, its key
-and its time limit are those of every other call, and the call is told to the ledger. Nothing is tried again here: whoever asks
-sees what the server answered.
+"""The way to a server that speaks OpenAI's protocol, for requests that are passed on as they are: its circuit, its key and
+its time limit are those of every other call, and the call is told to the ledger. It takes no slot: those bound what we ask of
+a server by ourselves, and how much an application asks is between it and the server. Nothing is tried again here: whoever
+asks sees what the server answered.
 """
 
 from __future__ import annotations
@@ -13,7 +14,6 @@ from typing import TYPE_CHECKING
 
 from memos.errors import InvalidInput, ModelTimeout
 from memos.models.llm.port import TokenUsage
-from memos.models.llm.slots import URGENT
 from memos.models.resilience import Failure, RetryPolicy
 
 if TYPE_CHECKING:
@@ -49,13 +49,12 @@ class Passage:
     async def ask(self, path: str, body: bytes, headers: Mapping[str, str]) -> AsyncGenerator[Head | bytes, None]:
         """The head of the answer, then its bytes as they come. `path` is behind the base URL: `/chat/completions`, `/responses`.
 
-        Raises ModelUnavailable, ModelTimeout and ModelBusy, also in the middle; InvalidInput for a path that this server has not.
+        Raises ModelUnavailable and ModelTimeout, also in the middle; InvalidInput for a path that this server has not.
         """
         remote, asked = self._remote, self._path(path)
         once = RetryPolicy(attempts=1, timeout=remote.policy.timeout, budget=remote.policy.timeout)
         try:
             async with contextlib.AsyncExitStack() as stack:
-                await stack.enter_async_context(remote.server.slots.held(URGENT, remote.policy.timeout))
                 response = await remote.server.guard.run(
                     lambda: stack.enter_async_context(remote.http.passed(asked, body, headers)), once
                 )

@@ -48,9 +48,9 @@ async def add(memos: Core, caller: CallerDep, frame: FrameDep, body: bodies.AddB
     check_messages(frame.options, body.messages)
     mem0, event = mem0_of(memos, caller, WRITE), new_id()
     now = not body.async_mode or not body.infer
-    results = await mem0.add(
+    stored = await mem0.stored(
         body.messages,
-        **body.ids,
+        body.ids,
         metadata=body.metadata,
         infer=body.infer,
         expiration_date=body.expiration_date,
@@ -60,11 +60,16 @@ async def add(memos: Core, caller: CallerDep, frame: FrameDep, body: bodies.AddB
         wait=now,
     )
     ignored = (body.custom_instructions, body.agent_custom_instructions, body.custom_categories)
-    told = {"notices": [MESSAGES_ONLY]} if any(ignored) or body.structured_data_schema else {}
-    if now:
-        return ok({"message": "Memories stored", "status": "SUCCEEDED", "event_id": event, "results": results, **told})
+    notices = [*stored.notices, *([MESSAGES_ONLY] if any(ignored) or body.structured_data_schema else ())]
+    told = {
+        "event_id": event,
+        **({"results": stored.events} if now else {}),
+        **({"notices": notices} if notices else {}),
+    }
+    if not stored.pending:
+        return ok({"message": "Memories stored", "status": "SUCCEEDED", **told})
     said = "Memory processing has been queued for background execution"
-    return ok({"message": said, "status": "PENDING", "event_id": event, **told})
+    return ok({"message": said, "status": "PENDING", **told})
 
 
 @router.get("/v1/event/{event_id}", **answers("What became of an add."))
@@ -220,9 +225,9 @@ async def entities(memos: Core, caller: CallerDep) -> Response:
 
 @router.delete("/v2/entities/{kind}/{name}", **answers("Delete all of an entity."))
 async def delete_entity(memos: Core, caller: CallerDep, kind: str, name: str) -> Response:
-    """For good."""
-    await mem0_of(memos, caller, WRITE).delete_entity(kind, name_of(name))
-    return ok({"message": "Entity deleted successfully!"})
+    """For good. An entity of which there is nothing is no error: it may have gone with another one."""
+    gone = await mem0_of(memos, caller, WRITE).delete_entity(kind, name_of(name))
+    return ok({"message": "Entity deleted successfully!", "memories_deleted": gone})
 
 
 @router.post("/v1/feedback", **answers("What somebody thinks of a memory."))

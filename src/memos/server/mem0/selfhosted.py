@@ -38,15 +38,15 @@ def _named(query: Any) -> dict[str, Any]:
 async def add(memos: Core, caller: CallerDep, frame: FrameDep, body: bodies.AddBody) -> Response:
     """Store messages and what is read from them; the answer says what came about."""
     check_messages(frame.options, body.messages)
-    results = await mem0_of(memos, caller, WRITE).add(
+    stored = await mem0_of(memos, caller, WRITE).stored(
         body.messages,
-        **body.ids,
+        body.ids,
         metadata=body.metadata,
         infer=body.infer,
         expiration_date=body.expiration_date,
         timestamp=body.timestamp,
     )
-    return ok({"results": results})
+    return ok({"results": stored.events, **({"notices": stored.notices} if stored.notices else {})})
 
 
 @router.get("/memories", **answers("Memories."))

@@ -63,7 +63,7 @@ class Heard:
         usage = event.get("usage")
         if isinstance(usage, Mapping):
             self._usage = number(usage.get("prompt_tokens")), number(usage.get("completion_tokens"))
-        for choice in event.get("choices") or ():
+        for choice in _list(event.get("choices")):
             if isinstance(choice, Mapping) and not choice.get("index"):
                 said = choice.get("delta") or choice.get("message")
                 if isinstance(said, Mapping):
@@ -82,7 +82,7 @@ class Heard:
         for name in ("content", "refusal"):
             if said.get(name):
                 self._texts.append(texts(said[name]))
-        for n, call in enumerate(said.get("tool_calls") or ()):
+        for n, call in enumerate(_list(said.get("tool_calls"))):
             if isinstance(call, Mapping):
                 at = call["index"] if isinstance(call.get("index"), int) else n
                 self._call(at, str(call.get("id") or ""), call.get("function") or call.get("custom"))
@@ -95,6 +95,10 @@ class Heard:
         if isinstance(told, Mapping):
             call["name"] += str(told.get("name") or "")
             call["arguments"] += str(told.get("arguments") or told.get("input") or "")
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
 
 
 def number(value: Any) -> int:

@@ -88,9 +88,11 @@ class Exchange:
             await asyncio.wait({ending}, timeout=STORED)
 
     def usage(self, answer: Answer) -> TokenUsage:
-        """What it used, as the server counted it, or guessed."""
+        """What it used, as the server counted it, or guessed; nothing, where nothing was answered."""
         if answer.counted:
             return TokenUsage(answer.input_tokens, answer.output_tokens)
+        if not answer.text and not answer.calls:
+            return TokenUsage()
         put_in = sum(len(one.text) for one in self.api.entries(self.body))
         came_out = len(answer.text) + sum(len(call.input) for call in answer.calls)
         return TokenUsage(-(-put_in // 4), -(-came_out // 4), estimated=True)

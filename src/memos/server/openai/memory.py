@@ -5,15 +5,17 @@ the answer has ended, that is stored. Nothing that fails here fails the request:
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections import OrderedDict
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import structlog
 
 from memos.chat.prompt import without_context
-from memos.errors import MemosError
+from memos.errors import Conflict, MemosError
+from memos.memory.acting import TurnEnded
 from memos.memory.ids import unique_key
 from memos.server.openai.asked import Asked
 from memos.server.openai.block import block_for
@@ -24,9 +26,9 @@ from memos.system.passing import errand
 log = structlog.get_logger(__name__)
 
 PATIENCE = 2.0  # seconds that a request waits for its memories
-AT_ONCE = 0.3  # and that what it says is stored first: a model may be asked what task it belongs to
+AT_ONCE = 0.3  # and that what it says is stored before: a model may be asked what task it belongs to
 KEPT = 200_000  # characters of an answer that are kept
-_CALLS = 10_000
+_CALLS, _LONGEST_CALL = 2_000, 20_000  # kept, and characters of the input of one
 
 
 @dataclass(slots=True)
@@ -37,7 +39,7 @@ class Known:
 
     def add(self, user: str, call: ToolCall) -> None:
         """Remember a call."""
-        self.calls[user, call.id] = call
+        self.calls[user, call.id] = replace(call, input=call.input[:_LONGEST_CALL])
         while len(self.calls) > _CALLS:
             self.calls.popitem(last=False)
 
@@ -50,15 +52,26 @@ class Around:
     """Memory around one request. `before`, then `after`, each once."""
 
     def __init__(
-        self, memos: AsyncMemOS, asked: Asked, session: str, fresh: Fresh, known: Known, *, longest: int, id: str
+        self,
+        memos: AsyncMemOS,
+        asked: Asked,
+        session: str,
+        fresh: Fresh,
+        known: Known,
+        *,
+        acting: bool,
+        longest: int,
+        id: str,
     ) -> None:
-        """`longest`: characters of a message that is stored. `id`: of the request, for the log."""
+        """`acting`: it is an agent's, with tools. `longest`: characters of a message that is stored. `id`: of the request, for
+        the log.
+        """
         self._memos, self._asked, self._fresh, self._known = memos, asked, fresh, known
-        self._longest, self._id = longest, id
+        self._acting, self._longest, self._id = acting, longest, id
         self._where: dict[str, Any] = {"session": session, "user": asked.user, "cube": asked.cube}
         self._storing: asyncio.Task[None] | None = None
         self._ending: asyncio.Task[None] | None = None
-        self._told = False
+        self._told = self._unstored = False
         self.reason = ""
 
     @property
@@ -74,13 +87,15 @@ class Around:
         """Store what is new, and the block of memories to show (empty: none)."""
         if self._asked.writes:
             self._storing = errand(self._memos, self._begin())
-            await asyncio.wait({self._storing}, timeout=AT_ONCE)
         if not self._asked.reads or not self._fresh.query.strip():
+            await self._stored()
             return ""
         try:
             async with asyncio.timeout(PATIENCE):
                 shown = await block_for(
-                    self._memos, self._fresh.query, self._asked.tokens, self._fresh.said, **self._where
+                    *(self._memos, self._fresh.query, self._asked.tokens, self._fresh.said, self._stored()),
+                    acting=self._acting,
+                    **self._where,
                 )
         except TimeoutError:
             self._degraded("recall_slow")
@@ -94,11 +109,16 @@ class Around:
 
     def after(self, answer: Answer, why: str | None = None) -> asyncio.Task[None] | None:
         """Have the answer stored, whoever leaves. `why` it is not whole, if it is not."""
-        for call in answer.calls:
+        for call in answer.calls if answer.response else ():
             self._known.add(self._asked.user, call)
         if self._ending is None and self._asked.writes:
             self._ending = errand(self._memos, self._end(answer, why))
         return self._ending
+
+    async def _stored(self) -> None:
+        """Wait until what came in is stored, though not long."""
+        if self._storing is not None:
+            await asyncio.wait({self._storing}, timeout=AT_ONCE)
 
     async def _begin(self) -> None:
         """Store what came in."""
@@ -110,10 +130,12 @@ class Around:
                 if isinstance(event, Done):
                     steps.append(event.step)
                     continue
-                await self._steps(steps, event.key)
-                steps = []
+                if steps:
+                    await self._ended("", steps, unique_key(event.key, "steps").hex())
+                    steps = []
                 await self._said(event)
         except Exception as error:  # noqa: BLE001
+            self._unstored = True
             self._degraded("not_stored", error)
 
     async def _said(self, said: Spoken) -> None:
@@ -122,15 +144,11 @@ class Around:
         else:
             await self._memos.start_turn(said.text, key=said.key, recall=False, **self._where)
 
-    async def _steps(self, steps: list[Mapping[str, Any]], key: str) -> None:
-        if steps:
-            await self._memos.end_turn(steps=steps, key=unique_key(key, "steps").hex(), **self._where)
-
     async def _end(self, answer: Answer, why: str | None) -> None:
         """Store the answer, and the tools that were called for it."""
         if self._storing is not None:
             await asyncio.wait({self._storing})
-            if self.reason.startswith("not_stored"):
+            if self._unstored:
                 return  # nor would this be
         events = self._fresh.events
         last = max((n for n, e in enumerate(events) if isinstance(e, Spoken)), default=-1)
@@ -141,13 +159,23 @@ class Around:
             return
         key = unique_key(self._fresh.key, "end", text, *(str(s.get("call_id")) for s in steps)).hex()
         try:
-            ended = await self._memos.end_turn(text[:KEPT] or None, steps=steps, key=key, **self._where)
-            if why is not None and ended.message is not None and not ended.repeated:
+            ended = await self._ended(text[:KEPT], steps, key)
+            if why is not None and ended is not None and ended.message is not None and not ended.repeated:
                 await self._memos.update(
                     ended.message, info={"incomplete": why}, user=self._asked.user, cube=ended.cube
                 )
         except Exception as error:  # noqa: BLE001
             self._degraded("answer_not_stored", error)
+
+    async def _ended(self, text: str, steps: Sequence[Mapping[str, Any]], key: str) -> TurnEnded | None:
+        """Store steps and a reply. Of a call that the client tells in other words than it did before, the first ones stand."""
+        try:
+            return await self._memos.end_turn(text or None, steps=steps, key=key, **self._where)
+        except Conflict:
+            for number, step in enumerate(steps):
+                with contextlib.suppress(Conflict):
+                    await self._memos.end_turn(steps=[step], key=f"{key}-{number}", **self._where)
+        return await self._memos.end_turn(text, key=key, **self._where) if text else None
 
     def _degraded(self, reason: str, error: Exception | None = None) -> None:
         """Say it in the answer, and once in the log: which part, and the code of the error, never a text."""

@@ -96,6 +96,7 @@ async def _answer(request: Request, memos: AsyncMemOS, frame: Frame, api: Api) -
     seed = json.dumps([session, str(utcnow().date()), body.get("previous_response_id") or ""])
     around = Around(
         *(memos, who, session, fresh(entries, seed, partial(proxy.known.call, who.user)), proxy.known),
+        acting=bool(body.get("tools")) or any(one.calls for one in entries),
         longest=frame.options.text_chars,
         id=request.scope.get("memos.request_id", ""),
     )

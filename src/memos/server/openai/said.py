@@ -14,6 +14,7 @@ from memos.memory.ids import unique_key
 
 NAME = "openai"
 _MOST_ID = 128
+_OWN_ID = 16  # characters from which the id of a call is taken for one that no other call has
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +95,7 @@ def fresh(entries: Sequence[Entry], seed: str, known: Callable[[str], ToolCall |
         if one.role == "user" and one.text.strip():
             events.append(Spoken(one.text, key))
         elif one.role == "tool":
-            events.append(Done(_step(one, calls.get(one.call) or known(one.call))))
+            events.append(Done(_step(one, calls.get(one.call) or known(one.call), key)))
     return Fresh(tuple(events), key, query, frozenset(one.text for one in entries))
 
 
@@ -119,8 +120,11 @@ def texts(content: Any) -> str:
     return "\n".join(out)
 
 
-def _step(one: Entry, call: ToolCall | None) -> dict[str, Any]:
+def _step(one: Entry, call: ToolCall | None, key: str) -> dict[str, Any]:
     tool = (call.tool if call is not None else "").strip()[:_MOST_ID] or "function"
-    id = one.call if len(one.call) <= _MOST_ID else unique_key(one.call).hex()
-    step: dict[str, Any] = {"tool": tool, "input": call.input if call is not None else None, "output": one.text}
-    return step | ({"call_id": id} if id else {})
+    id = one.call
+    if len(id) < _OWN_ID:  # such as call_0, or the tool's name: told apart by where it stands
+        id = f"{id}-{key[:12]}"
+    elif len(id) > _MOST_ID:
+        id = unique_key(id).hex()
+    return {"tool": tool, "input": call.input if call is not None else None, "output": one.text, "call_id": id}

@@ -57,12 +57,16 @@ async def answered(request: Request, model: ChatModel, exchange: Exchange, strea
         message = {"role": "assistant", "content": reply.text, "refusal": None}
         told = frame.of("chat.completion", {"message": message, "finish_reason": _FINISH[reply.finish]})
         return json_reply(told | {"usage": _usage(reply.usage)}, headers=exchange.around.headers)
-    streams.check_room()
-    spoken = await unless_left(request, begun(_events(model, asked, exchange, frame)))
+    with streams.promised():
+        spoken = await unless_left(request, begun(_events(model, asked, exchange, frame)))
     if spoken is None:
         return Response(status_code=LEFT)
     stopped = event(Unavailable(CUT_OFF), named=False)
-    return streams.reply(spoken, heartbeat=None, stopped=stopped, headers=exchange.around.headers)
+    try:
+        return streams.reply(spoken, heartbeat=None, stopped=stopped, headers=exchange.around.headers)
+    except MemosError:
+        await spoken.aclose()
+        raise
 
 
 def request_of(body: Mapping[str, Any], model: str) -> ChatRequest:
@@ -147,6 +151,8 @@ def _message(message: Any, number: int) -> ChatMessage:
     if len(words) + len(images) < len(parts):
         raise InvalidInput(f"messages[{number}] has parts that cannot be passed on: text and image_url can")
     urls = tuple(str(i.get("url") if isinstance(i, Mapping) else i) for i in images)
+    if not all(url.startswith(("data:", "https://")) for url in urls):
+        raise InvalidInput(f"messages[{number}] has an image that is no data: or https: URL")
     return ChatMessage(cast("Role", role), texts(words), urls)
 
 

@@ -10,6 +10,7 @@ import contextlib
 import json
 import time
 from collections.abc import AsyncGenerator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from starlette.requests import Request
@@ -21,7 +22,7 @@ from memos.models.llm.sse import Events, TooLong
 from memos.server.openai.errors import event
 from memos.server.openai.exchange import LEFT, STORED, Exchange, Hearing, read, unless_left
 from memos.server.openai.said import Answer
-from memos.server.sse import CUT_OFF, Streams, begun
+from memos.server.sse import CUT_OFF, Begun, Streams, begun
 
 _SENT = ("openai-beta",)  # headers of the client that are passed on
 _TOLD = ("retry-after", "retry-after-ms", "x-should-retry", "openai-processing-ms", "openai-version")
@@ -30,18 +31,33 @@ _MOST_BYTES = 64 << 20  # of an answer that is no stream
 _EVENTS = "text/event-stream"
 
 
+@dataclass(frozen=True, slots=True)
+class _Stream:
+    """A stream that has begun."""
+
+    events: Begun[bytes]
+    headers: Mapping[str, str]
+
+
 async def passed_on(request: Request, passage: Passage, exchange: Exchange, streams: Streams) -> Response:
     """The server's answer. Raises ModelUnavailable, ModelTimeout, ModelBusy, and Busy when too many streams are open."""
     body = json.dumps({**exchange.body, "model": passage.model}, ensure_ascii=False).encode("utf-8", "replace")
     sent = {name: request.headers[name] for name in _SENT if name in request.headers}
     sent |= {"Accept": _EVENTS if exchange.streams else "application/json", "Accept-Encoding": "identity"}
-    if exchange.streams:
-        streams.check_room()
     answer = passage.ask(exchange.api.PATH, body, sent)
+    with streams.promised(exchange.streams):
+        try:
+            found = await _answered(request, passage, exchange, answer)
+        except MemosError:
+            passage.tell(exchange.usage(Answer()), False, 0.0)
+            raise
+    if isinstance(found, Response):
+        return found
+    stopped = event(Unavailable(CUT_OFF), named=exchange.api.NAMED)
     try:
-        return await _answered(request, passage, exchange, streams, answer)
+        return streams.reply(found.events, heartbeat=None, stopped=stopped, headers=found.headers)
     except MemosError:
-        passage.tell(exchange.usage(Answer()), False, 0.0)
+        await found.events.aclose()
         raise
 
 
@@ -49,24 +65,16 @@ async def _answered(
     request: Request,
     passage: Passage,
     exchange: Exchange,
-    streams: Streams,
     answer: AsyncGenerator[Head | bytes, None],
-) -> Response:
+) -> Response | _Stream:
     head = await unless_left(request, anext(answer, None))
     if not isinstance(head, Head):
         await answer.aclose()
         return await _left(passage, exchange)
     headers = _headers(head.headers) | exchange.around.headers
     if head.status == 200 and head.headers.get("content-type", "").startswith(_EVENTS):
-        stopped = event(Unavailable(CUT_OFF), named=exchange.api.NAMED)
         spoken = await unless_left(request, begun(_spoken(passage, exchange, answer)))
-        if spoken is None:
-            return Response(status_code=LEFT)
-        try:
-            return streams.reply(spoken, heartbeat=None, stopped=stopped, headers=headers)
-        except MemosError:
-            await spoken.aclose()
-            raise
+        return Response(status_code=LEFT) if spoken is None else _Stream(spoken, headers)
     whole = await unless_left(request, _whole(answer, passage))
     if whole is None:
         return await _left(passage, exchange)

@@ -127,7 +127,11 @@ class Bell:
             if not self._waiting or self._closed:
                 return
             try:
-                ready = await asyncio.get_running_loop().run_in_executor(_watchers, self._look)
+                looking = asyncio.get_running_loop().run_in_executor(_watchers, self._look)
+            except RuntimeError:  # the interpreter is ending, and let go of its threads before us
+                return
+            try:
+                ready = await looking
             except MemosError as e:
                 self._wake(e)
             else:

@@ -62,6 +62,17 @@ def current_kept(db: apsw.Connection, id: str, kept: memo.Memo) -> Memory | None
     return known
 
 
+def of_slot(db: apsw.Connection, slot: str, kept: memo.Memo | None) -> list[Memory]:
+    """Current versions of all memories of a slot, oldest first, from what is kept or the file."""
+    where = "FROM memories m WHERE m.slot=? AND m.known_to IS NULL ORDER BY m.id"
+    if kept is None:
+        return [rows.memory_from_row(row) for row in db.execute(f"SELECT {rows.SELECT} {where}", (slot,)).fetchall()]
+    found = (
+        current_kept(db, id_from_bytes(id), kept) for (id,) in db.execute(f"SELECT m.id {where}", (slot,)).fetchall()
+    )
+    return [memory for memory in found if memory is not None]
+
+
 def find_ids(db: apsw.Connection, digits: str, limit: int) -> list[str]:
     """Ids that begin or end with these hexadecimal digits, whatever the status, oldest first."""
     if not 0 < len(digits) <= 32 or set(digits) - set("0123456789abcdef"):

@@ -6,6 +6,7 @@ Guards law 2 (a change is whole or absent) and law 5 (versions are added, never 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -71,11 +72,13 @@ class SqliteTx:
 
     def find_slot(self, slot: str, statuses: Collection[Status] | None = None) -> list[Memory]:
         """Current versions of all memories of a slot with these statuses (default: active), oldest first."""
-        found = self.db.execute(
-            f"SELECT {rows.SELECT} FROM memories m WHERE m.slot=? AND m.known_to IS NULL ORDER BY m.id", (slot,)
-        ).fetchall()
         wanted = CURRENT if statuses is None else statuses
-        return [m for m in map(rows.memory_from_row, found) if m.status in wanted]
+        kept = memo.of(self.db)
+        return [m for m in reads.of_slot(self.db, slot, kept) if m.status in wanted]
+
+    def keeping(self) -> AbstractContextManager[None]:
+        """Within this, what is read again is not parsed again: for changes that look at what those before them looked at."""
+        return memo.reading(self.db, self.memo)
 
     def edges(self, id: str, direction: Direction, types: Collection[EdgeType] | None = None) -> list[Edge]:
         """Current edges out of, into, or at a memory."""
@@ -277,7 +280,10 @@ class SqliteTx:
     def purge(self, ids: Iterable[str]) -> Purged:
         """Hard-delete memories and all that is derived from nothing else, with every version, edge, vector and mark."""
         self.memo.forget()
-        return purge.purge(self, ids)
+        try:
+            return purge.purge(self, ids)
+        finally:
+            self.memo.forget()
 
     def undo(self, id: str) -> list[Memory]:
         """Revert the last change of this memory, and whatever else that change did."""

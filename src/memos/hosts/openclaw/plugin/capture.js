@@ -14,21 +14,27 @@ const SKIPPED = ["heartbeat", "cron", "memory"];
 
 export class Capture {
   constructor(config, reach, spool, cursors, log) {
-    this.config = config;
     this.reach = reach;
     this.spool = spool;
     this.cursors = cursors;
     this.log = log;
-    this.skipped = new Set(Array.isArray(config.skipTriggers) ? config.skipTriggers : SKIPPED);
-    this.tokens = config.maxTokens ?? 1_500;
-    this.deadline = config.deadlineMs ?? 8_000;
+    this.configure(config);
     this.blocks = new Map(); // run -> its block, for a prompt that is built again
     this.calls = new Map(); // run:id of a call -> whether it is told
+    this.begins = new Map(); // run:id of a call -> when it began
     this.heard = new Map(); // run -> what was typed, where a channel says so
     this.ids = new Map(); // session key -> session id
     this.rebuilt = new Map(); // run -> marks of the prompts by which OpenClaw goes on with it by itself
     this.foreign = new Map(); // runs that no user asked for
     this.children = new Map(); // session key of a sub-agent -> {parent, name, run, task, did}
+  }
+
+  /** Take other settings; what is known of runs and sessions stays. */
+  configure(config) {
+    this.config = this.reach.config = config;
+    this.skipped = new Set(Array.isArray(config.skipTriggers) ? config.skipTriggers : SKIPPED);
+    this.tokens = config.maxTokens ?? 1_500;
+    this.deadline = config.deadlineMs ?? 8_000;
   }
 
   /** A message came in over a channel: the words as they were typed, without what channels put around them. */
@@ -44,9 +50,9 @@ export class Capture {
     const cursor = this.cursors.of(id);
     const typed = event.currentUserMessage ?? this.heard.get(ctx.runId) ?? event.prompt ?? "";
     const text = fit(String(typed)).trim();
-    if (ctx.runId && this.blocks.has(ctx.runId)) {
+    if (ctx.runId && (this.blocks.has(ctx.runId) || cursor.runs.includes(ctx.runId))) {
       keep(this.rebuilt, ctx.runId, [...(this.rebuilt.get(ctx.runId) ?? []), digest(text)]);
-      return this.block(this.blocks.get(ctx.runId), ctx);
+      return this.block(this.blocks.get(ctx.runId) ?? "", ctx);
     }
     const external = !ctx.inputProvenance?.kind || ctx.inputProvenance.kind === "external_user";
     if (!external) keep(this.foreign, ctx.runId, true);
@@ -63,7 +69,7 @@ export class Capture {
   async begin(cursor, ctx, text) {
     const run = ctx.runId ?? `at${Date.now()}`;
     const fields = { ...this.who(cursor, ctx), ...placed(this.config, ctx), text, key: `${run}:${digest(text)}`, recall: false };
-    fields.at = new Date().toISOString();
+    fields.at = moment();
     cursor.runs.push(run);
     cursor.open = run;
     if (this.config.recall === false) {
@@ -89,7 +95,8 @@ export class Capture {
 
   async recall(cursor, ctx, query, more, ms) {
     if (this.config.recall === false) return "";
-    const fields = { ...this.who(cursor, ctx), ...placed(this.config, ctx), ...more, query: fit(query, 10_000), max_tokens: this.tokens };
+    const asked = { ...more, query: fit(query, 10_000), max_tokens: this.tokens };
+    const fields = { ...this.who(cursor, ctx), ...placed(this.config, ctx), ...asked };
     try {
       return (await this.reach.tell("recall", fields, ms)).context ?? "";
     } catch (error) {
@@ -114,6 +121,11 @@ export class Capture {
     return { prependContext: context };
   }
 
+  /** A tool is about to be called. */
+  calling(event, ctx) {
+    keep(this.begins, `${event.runId ?? ctx.runId}:${plainId(event.toolCallId)}`, performance.now());
+  }
+
   /** A tool gave its result, before the agent sees it: a failure is told at once, and the hint goes with the result. */
   async result(event, ctx) {
     const id = this.session(ctx);
@@ -123,11 +135,14 @@ export class Capture {
     const at = `${ctx.runId}:${plainId(event.toolCallId)}`;
     const call = step(event.toolName, event.args, at);
     if (!call || this.calls.get(at)) return undefined;
-    keep(this.calls, at, false);
+    const spawned = this.isSpawn(call, event.result);
+    keep(this.calls, at, spawned);
+    if (spawned) return undefined; // it is told with what comes of it
     const came = outcome(event.toolName, event.isError, event.result);
     if (came.ok) return undefined; // it is told when it is known how long it took
     keep(this.calls, at, true);
-    const fields = { ...this.who(cursor, ctx), ...call, ...came, at: new Date().toISOString() };
+    if (this.begins.has(at)) came.duration ??= (performance.now() - this.begins.get(at)) / 1_000;
+    const fields = { ...this.who(cursor, ctx), ...call, ...came, at: moment() };
     const told = await this.spool.ask("report_step", fields, { max_tokens: Math.min(HINT_TOKENS, this.tokens) }, HINT_MS);
     if (!told?.context || this.config.recall === false) return undefined;
     const content = [...(event.result?.content ?? []), { type: "text", text: told.context }];
@@ -143,10 +158,9 @@ export class Capture {
     const call = step(event.toolName, event.params, at);
     if (!call) return;
     keep(this.calls, at, true);
-    if (this.isSpawn(call, event.result)) return;
     const came = outcome(event.toolName, Boolean(event.error), event.result, event.error);
     if (typeof event.durationMs === "number" && event.durationMs >= 0) came.duration = event.durationMs / 1_000;
-    this.spool.put("report_step", { ...this.who(this.cursors.of(id), ctx), ...call, ...came, at: new Date().toISOString() });
+    this.spool.put("report_step", { ...this.who(this.cursors.of(id), ctx), ...call, ...came, at: moment() });
   }
 
   /** A run is over: what of it, and of those before it, was not told yet. */
@@ -187,12 +201,13 @@ export class Capture {
     const name = turn.run || `at${turn.at}`;
     const text = turn.user && !told && !this.foreign.has(turn.run) ? fit(words(turn.user.content)).trim() : "";
     if (text && !this.rebuilt.get(turn.run)?.includes(digest(text))) {
-      const fields = { ...who, ...placed(this.config, ctx), text, key: `${name}:${digest(text)}`, recall: false, at: moment(turn.at) };
-      this.spool.put("start_turn", fields);
+      const said = { text, key: `${name}:${digest(text)}`, recall: false, at: moment(turn.at) };
+      this.spool.put("start_turn", { ...who, ...placed(this.config, ctx), ...said });
     }
     for (const call of turn.calls) {
       if (this.calls.get(call.call_id)) continue;
       keep(this.calls, call.call_id, true);
+      if (this.isSpawn(call, { details: parsed(call.output) })) continue; // it is told with what comes of it
       this.spool.put("report_step", { ...who, ...call, at: moment(turn.last) });
     }
     if (!turn.said.length) return;
@@ -205,16 +220,16 @@ export class Capture {
   spawned(event, ctx) {
     const name = String(event.label || event.agentId || "subagent").slice(0, 100);
     const known = this.children.get(event.childSessionKey) ?? {};
-    const child = { task: "", did: null, ...known, parent: ctx.requesterSessionKey ?? "", name, run: event.runId, stays: event.mode === "session" };
-    keep(this.children, event.childSessionKey, child);
+    const now = { parent: ctx.requesterSessionKey ?? "", name, run: event.runId, stays: event.mode === "session" };
+    keep(this.children, event.childSessionKey, { task: "", did: null, ...known, ...now });
   }
 
   /** The call by which a sub-agent was started says in plain words what it is to do. */
   isSpawn(call, result) {
     const details = result?.details?.result?.details ?? result?.details;
-    const key = call.tool === "sessions_spawn" ? details?.childSessionKey : "";
-    if (!key) return false;
-    const child = this.children.get(key) ?? { parent: "", name: "subagent", run: "", did: null };
+    const child = call.tool === "sessions_spawn" ? this.children.get(details?.childSessionKey) : null;
+    if (!child) return false;
+    const key = details.childSessionKey;
     keep(this.children, key, { ...child, task: typeof call.input?.task === "string" ? call.input.task : "" });
     return true;
   }
@@ -321,7 +336,15 @@ async function within(promise, ms) {
   }
 }
 
-function moment(ms) {
+function parsed(text) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+function moment(ms = 0) {
   return new Date(ms || Date.now()).toISOString();
 }
 

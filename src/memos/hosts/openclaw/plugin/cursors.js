@@ -44,7 +44,8 @@ export class Cursors {
     try {
       const value = JSON.parse(fs.readFileSync(this.file(id), "utf8"));
       const lists = Array.isArray(value.runs) && Array.isArray(value.skipped);
-      if (value.id === id && lists && typeof value.name === "string" && (value.at === null || Number.isFinite(value.at))) return value;
+      const rest = typeof value.name === "string" && (value.at === null || Number.isFinite(value.at));
+      if (value.id === id && lists && rest) return value;
     } catch {}
     return {};
   }

@@ -13,7 +13,7 @@ const PATHS = {
   report_subagent: "/v1/subagents",
   recall: "/v1/recall",
 };
-const STARTING_MS = 20_000; // the library takes a second or two to load; more on a busy machine
+const STARTING_MS = 60_000; // the library takes a second or two to load; more on a busy machine
 const AGAIN_MS = 60_000; // after a server that could not be started
 
 /** The memory cannot be reached, or has no time: the same is to be told again later. */

@@ -9,9 +9,9 @@ import { Away, Refused, alive } from "./reach.js";
 
 const SEND_MS = 10_000;
 const FIRST_WAIT_MS = 1_000;
-const LONGEST_WAIT_MS = 15_000;
+const LONGEST_WAIT_MS = 5_000;
 const PIECE = 1 << 20; // bytes that are read at once
-const OPEN = (globalThis[Symbol.for("memos.openclaw.spools")] ??= new Set()); // of this process, over reloads of the plugin
+const OPEN = (process[Symbol.for("memos.openclaw.spools")] ??= new Set()); // of this process, over reloads of the plugin
 
 export class Spool {
   constructor(folder, reach, log) {
@@ -110,8 +110,12 @@ export class Spool {
     while (this.offset < this.size) {
       const text = this.piece(this.file, this.offset);
       if (!text.length) {
-        this.offset = this.size = 0; // somebody took the file over, who does not see that this process runs
-        break;
+        // somebody took the file over, who does not see that this process runs; what came since is in another of its name
+        const size = fs.statSync(this.file, { throwIfNoEntry: false })?.size ?? 0;
+        const again = size > 0 && this.offset > 0;
+        [this.offset, this.size] = [0, again ? size : 0];
+        if (!again) break;
+        continue;
       }
       await this.each(text, (bytes) => (this.offset += bytes));
     }
