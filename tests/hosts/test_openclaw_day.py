@@ -15,7 +15,10 @@ from openclaw_world import Gateway, Session, node
 
 from memos.client import Client
 
-pytestmark = pytest.mark.skipif(node() is None, reason="NOT TESTED: the plugin for OpenClaw needs Node 20 or later")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(node() is None, reason="NOT TESTED: the plugin for OpenClaw needs Node 20 or later"),
+]
 SESSIONS, TURNS = 20, 25
 TOKENS = 300
 RULE = "Always answer in British English."

@@ -67,9 +67,8 @@ def of_slot(db: apsw.Connection, slot: str, kept: memo.Memo | None) -> list[Memo
     where = "FROM memories m WHERE m.slot=? AND m.known_to IS NULL ORDER BY m.id"
     if kept is None:
         return [rows.memory_from_row(row) for row in db.execute(f"SELECT {rows.SELECT} {where}", (slot,)).fetchall()]
-    found = (
-        current_kept(db, id_from_bytes(id), kept) for (id,) in db.execute(f"SELECT m.id {where}", (slot,)).fetchall()
-    )
+    ids: Any = db.execute(f"SELECT m.id {where}", (slot,)).fetchall()
+    found = (current_kept(db, id_from_bytes(id), kept) for (id,) in ids)
     return [memory for memory in found if memory is not None]
 
 
