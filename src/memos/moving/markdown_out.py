@@ -78,23 +78,30 @@ def _whole_folder(path: Path, *, overwrite: bool) -> Iterator[Path]:
             )
     path = Path(os.path.abspath(path))
     stem = f".{path.name[:100]}."
-    part, former = (path.with_name(f"{stem}{uuid.uuid4().hex[:12]}.part") for _ in range(2))
+    lock = path.with_name(f"{stem}{uuid.uuid4().hex[:12]}.lock")
+    part, former = lock.with_suffix(".part"), lock.with_suffix(".former")
     try:
-        for left in path.parent.glob(f"{glob.escape(stem)}{'[0-9a-f]' * 12}.part"):
-            if (left / MARK).is_file() and abandoned(left / MARK):  # by a process that was killed
-                shutil.rmtree(left, ignore_errors=True)
-        part.mkdir(parents=True, mode=0o700)
-        with (part / MARK).open("x", encoding="utf-8") as mark:
-            hold(mark.buffer)
-            mark.write(json.dumps({"format": "memos-markdown", "version": 1}) + "\n")
-            mark.flush()
+        path.parent.mkdir(parents=True, exist_ok=True)
+        for left in path.parent.glob(f"{glob.escape(stem)}{'[0-9a-f]' * 12}.lock"):
+            if abandoned(left):  # by a process that was killed
+                _remove(left, left.with_suffix(".part"), left.with_suffix(".former"))
+        with lock.open("xb") as file:
+            hold(file)
+            part.mkdir(mode=0o700)
             yield part
+            (part / MARK).write_text(json.dumps({"format": "memos-markdown", "version": 1}) + "\n", "utf-8")
             _put(part, path, former)
     except OSError as e:
         raise StorageError(f"{path} cannot be written: {e.strerror or e}") from e
     finally:
-        shutil.rmtree(part, ignore_errors=True)
-        shutil.rmtree(former, ignore_errors=True)
+        _remove(lock, part, former)
+
+
+def _remove(lock: Path, *folders: Path) -> None:
+    for folder in folders:
+        shutil.rmtree(folder, ignore_errors=True)
+    with contextlib.suppress(OSError):
+        lock.unlink()
 
 
 def _put(part: Path, path: Path, former: Path) -> None:
