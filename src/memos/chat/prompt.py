@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import Literal
 
 from memos.models.llm.port import ChatMessage
+from memos.text.blocks import Blocks
 from memos.text.lazy import LazyPattern
 
 Language = Literal["en", "zh"]
@@ -21,7 +22,8 @@ PLACEHOLDER = "{memories}"
 _HAN = LazyPattern("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
 _KANA = LazyPattern("[\u3041-\u30ff\uac00-\ud7a3]")  # of languages that also write with Chinese characters
 _LETTER = LazyPattern(r"[^\W\d_]")
-_BLOCK = LazyPattern(r"<memos-context\b.*?(?:</memos-context>|\Z)", re.DOTALL)
+_FENCE = "memos-context"
+_OPEN = LazyPattern(rf"<{_FENCE}\b[^<>]*>?")
 _CHINESE = 0.3  # share of the letters from which a text counts as Chinese
 
 
@@ -112,7 +114,13 @@ def prompt(
 
 def without_context(answer: str) -> str:
     """An answer without the block of memories, where a model repeats it."""
-    return _BLOCK.sub("", answer).strip() if "<memos-context" in answer else answer
+    if f"<{_FENCE}" not in answer:
+        return answer
+    out, at, blocks = [], 0, Blocks(answer, _FENCE)
+    while at >= 0 and (opened := _OPEN.search(answer, at)) is not None:
+        out.append(answer[at : opened.start()])
+        at = blocks.end(opened.end())
+    return "".join([*out, answer[at:] if at >= 0 else ""]).strip()
 
 
 def _with(history: Sequence[ChatMessage], query: str) -> tuple[ChatMessage, ...]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from memos.text.blocks import Blocks
+
 BLOCKS = (
     "memos_context",
     "memos-context",
@@ -32,17 +34,15 @@ def said_only(text: str) -> str:
     lowered = text.lower() if "<" in text else ""
     if len(lowered) != len(text):  # a letter that is two in lower case: places differ
         lowered = text
-    open_for_ever: set[str] = set()
+    blocks = {name: Blocks(lowered, name) for name in BLOCKS}
     while (block := _OPENS.search(text, at)) is not None:
-        closing = f"</{block[1].lower()}>"
-        end = -1 if closing in open_for_ever else lowered.find(closing, block.end())
+        end = blocks[block[1].lower()].end(block.end())
         if end < 0:
-            open_for_ever.add(closing)
             out.append(text[at : block.end()])  # never closed: it is text
             at = block.end()
             continue
         out.append(text[at : block.start()])
-        at = end + len(closing)
+        at = end
     text = "".join([*out, text[at:]])
     while (facts := _FACTS.match(text)) is not None:
         end = text.find("\n```", facts.end())

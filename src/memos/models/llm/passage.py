@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+import math
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from memos.errors import InvalidInput, ModelTimeout
 from memos.models.llm.port import TokenUsage
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from memos.models.llm.remote import RemoteChatModel
 
 CHAT_PATH = "/chat/completions"
+_ONCE = RetryPolicy(attempts=1, timeout=math.inf, budget=math.inf)
+R = TypeVar("R")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +55,10 @@ class Passage:
         Raises ModelUnavailable and ModelTimeout, also in the middle; InvalidInput for a path that this server has not.
         """
         remote, asked = self._remote, self._path(path)
-        once = RetryPolicy(attempts=1, timeout=remote.policy.timeout, budget=remote.policy.timeout)
         try:
             async with contextlib.AsyncExitStack() as stack:
                 response = await remote.server.guard.run(
-                    lambda: stack.enter_async_context(remote.http.passed(asked, body, headers)), once
+                    lambda: self._begun(stack.enter_async_context(remote.http.passed(asked, body, headers))), _ONCE
                 )
                 yield Head(response.status_code, dict(response.headers))
                 chunks = response.aiter_bytes()
@@ -77,6 +79,17 @@ class Passage:
         if self._chat_path != CHAT_PATH:
             raise InvalidInput(f"{self.model_id} answers /v1/chat/completions only, not /v1{path}")
         return path
+
+    async def _begun(self, response: Awaitable[R]) -> R:
+        """The answer. Raises ModelTimeout, which does not count against the server: how long it thinks, whoever asks decides, and
+        must not shut it for all others.
+        """
+        seconds = self._remote.policy.timeout
+        try:
+            async with asyncio.timeout(seconds):
+                return await response
+        except TimeoutError:
+            raise ModelTimeout(f"{self._remote.server.guard.name} did not answer within {seconds:g} s") from None
 
     async def _next(self, chunks: AsyncIterator[bytes]) -> bytes | None:
         """The next chunk, None at the end. Raises ModelTimeout when there is none within the time limit."""

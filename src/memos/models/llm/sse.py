@@ -27,6 +27,7 @@ class Events:
             yield from self._data()
         self._line += rest
         if len(self._line) > LONGEST_LINE:
+            self._line.clear()
             raise TooLong
 
     def end(self) -> Iterator[str]:

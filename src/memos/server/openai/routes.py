@@ -141,7 +141,7 @@ async def _conversation(body: Mapping[str, Any], caller: Caller, who: Asked, pro
     if not caller.any_user:
         if body.get("conversation"):
             raise InvalidInput(_ACCOUNT.format("conversation"))
-        if any(isinstance(item, Mapping) and item.get("type") == "item_reference" for item in items):
+        if any(map(_refers, items)):
             raise InvalidInput(_ACCOUNT.format("item_reference"))
     previous = body.get("previous_response_id")
     if not isinstance(previous, str) or not previous:
@@ -150,6 +150,12 @@ async def _conversation(body: Mapping[str, Any], caller: Caller, who: Asked, pro
     if session is None and (known or not caller.any_user):
         raise NotFound(_NOT_YOURS.format(previous))
     return session
+
+
+def _refers(item: Any) -> bool:
+    """Whether an item of the input is none, but names one: so does all that has an id and neither type nor role."""
+    kind = item.get("type") if isinstance(item, Mapping) else "message"
+    return kind == "item_reference" or (not kind and bool(item.get("id")) and not item.get("role"))
 
 
 def _session(body: Mapping[str, Any], begun: str) -> str:

@@ -120,9 +120,14 @@ def texts(content: Any) -> str:
     return "\n".join(out)
 
 
+def _named(text: str) -> str:
+    """A name that a client or model made up, without what no name may hold."""
+    return "".join(c if c.isprintable() else "?" for c in text)
+
+
 def _step(one: Entry, call: ToolCall | None, key: str) -> dict[str, Any]:
-    tool = (call.tool if call is not None else "").strip()[:_MOST_ID] or "function"
-    id = one.call
+    tool = _named(call.tool if call is not None else "").strip()[:_MOST_ID] or "function"
+    id = _named(one.call)
     if len(id) < _OWN_ID:  # such as call_0, or the tool's name: told apart by where it stands
         id = f"{id}-{key[:12]}"
     elif len(id) > _MOST_ID:

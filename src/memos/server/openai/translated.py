@@ -86,10 +86,13 @@ def request_of(body: Mapping[str, Any], model: str) -> ChatRequest:
     if kind not in ("text", "json_schema"):
         raise InvalidInput(f"response_format {kind!r:.40} cannot be passed on to {model}; text and json_schema can")
     held = form.get("json_schema") if kind == "json_schema" else None
+    schema = held.get("schema") if isinstance(held, Mapping) else None
     stop = body.get("stop")
+    if not isinstance(stop, (str, list, type(None))) or not isinstance(schema, (Mapping, type(None))):
+        raise InvalidInput("stop is a text or a list of texts, and a schema is a JSON object")
     return ChatRequest(
         tuple(_message(m, n) for n, m in enumerate(messages)),
-        schema=held.get("schema") if isinstance(held, Mapping) else None,
+        schema=schema,
         temperature=_number(body, "temperature"),
         top_p=_number(body, "top_p"),
         max_tokens=cast("int | None", _number(body, "max_completion_tokens", int) or _number(body, "max_tokens", int)),
@@ -147,7 +150,7 @@ def _message(message: Any, number: int) -> ChatMessage:
     content = message.get("content")
     parts = content if isinstance(content, list) else [{"type": "text", "text": texts(content)}]
     words = [p for p in parts if isinstance(p, Mapping) and p.get("type") == "text"]
-    images = [p["image_url"] for p in parts if isinstance(p, Mapping) and p.get("type") == "image_url"]
+    images = [p.get("image_url") for p in parts if isinstance(p, Mapping) and p.get("type") == "image_url"]
     if len(words) + len(images) < len(parts):
         raise InvalidInput(f"messages[{number}] has parts that cannot be passed on: text and image_url can")
     urls = tuple(str(i.get("url") if isinstance(i, Mapping) else i) for i in images)
