@@ -66,7 +66,7 @@ bench: setup
 	$(BIN)/python -m memos.bench $(ARGS)
 
 docs: $(VENV)/.docs
-	$(BIN)/mkdocs build --strict $(ARGS)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict $(ARGS)
 
 clean:
 	rm -rf $(VENV) site dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -77,6 +77,8 @@ def test_a_question_that_was_asked_already_is_not_asked_twice() -> None:
         (f"Look:\n{BLOCK}\nSo Oslo.", "Look:\n\nSo Oslo."),
         ("Look: <memos-context> cut off", "Look:"),
         (BLOCK, ""),
+        (f"Look: <memos-context>a {BLOCK} b</memos-context>So Oslo.", "Look: So Oslo."),
+        (f"Look: <memos-context>a {BLOCK}So Oslo.", "Look: So Oslo."),
     ],
 )
 def test_a_block_that_is_repeated_is_not_kept(answer: str, kept: str) -> None:

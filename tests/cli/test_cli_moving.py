@@ -83,3 +83,45 @@ def test_every_form_is_written(memos: Memos, answer: Answer, tmp_path: Path, hom
 
 def test_a_key_file_needs_a_server(memos: Memos, chat: Path) -> None:
     assert "--url" in memos("import", str(chat), "--key-file", str(chat), code=2).stderr
+
+
+MEM0 = [
+    {"id": str(n), "memory": text, "user_id": user}
+    for n, (text, user) in enumerate((("Loves jazz", "ada"), ("Hates jazz", "bob")))
+]
+
+
+def test_of_the_memories_of_several_users_one_can_be_taken(memos: Memos, answer: Answer, tmp_path: Path) -> None:
+    path = tmp_path / "mem0.json"
+    path.write_text(json.dumps({"results": MEM0}))
+    dry = memos("import", str(path), "--dry-run").stdout
+    assert "ada, bob" in dry and "--of USER" in dry and "user default" in dry
+    assert "no date" in dry and "2, which get the time of the import" in dry
+    done = answer("import", str(path), "--of", "bob")
+    assert (done["new"], done["users"], done["left"][0]["count"]) == (1, ["bob"], 1)
+    assert "Hates jazz" in memos("list").stdout and "Loves jazz" not in memos("list").stdout
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "why"),
+    [
+        ("cut.json", b'{"a": ', "cut off or not JSON"),
+        ("empty.json", b"", "it is empty"),
+        ("cut.zip", b"PK\x03\x04 and no more", "it is no zip"),
+        ("a.txt", b"plain words", "memos add --file"),
+    ],
+)
+def test_a_file_of_no_kind_is_told_what_is_wrong_with_it(
+    memos: Memos, tmp_path: Path, name: str, content: bytes, why: str
+) -> None:
+    (tmp_path / name).write_bytes(content)
+    refused = memos("import", str(tmp_path / name), code=2)
+    assert why in refused.stderr
+
+
+def test_the_place_of_what_is_bad_can_be_read(memos: Memos, tmp_path: Path) -> None:
+    (tmp_path / "what.json").write_text('{"a": 1}')
+    assert (
+        "what.json: a: it is no conversation"
+        in memos("import", str(tmp_path / "what.json"), "--from", "chatgpt").stdout
+    )

@@ -30,8 +30,10 @@ from memos.cli.state import State
 
 def _commands() -> Iterator[tuple[str, ...]]:
     root = typer.main.get_command(app)
-    for name, command in root.commands.items():  # type: ignore[attr-defined]
-        for under in getattr(command, "commands", {None: None}):
+    about = typer.Context(root)
+    for name in root.list_commands(about):  # type: ignore[attr-defined]
+        command = root.get_command(about, name)  # type: ignore[attr-defined]
+        for under in getattr(command, "commands", None) or (None,):
             yield (name,) if under is None else (name, under)
 
 

@@ -23,7 +23,7 @@ def test_a_missing_framework_is_named(module: str, package: str, extra: str) -> 
     code = f"import sys; sys.modules[{package!r}] = None; import memos.compat.{module}"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert done.returncode == 1
-    assert f"pip install 'memos[{extra}]'" in done.stderr.strip().splitlines()[-1]
+    assert f"pip install '.[{extra}]'" in done.stderr.strip().splitlines()[-1]
 
 
 def test_importing_the_package_loads_no_framework() -> None:

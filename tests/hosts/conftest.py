@@ -1,15 +1,18 @@
-"""A running `memos serve` for hooks, found by its state file as they find it."""
+"""What tests of hosts are given: running servers, found by their state files as hooks find them, and plugins that talk to them."""
 
 from __future__ import annotations
 
+import json
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from hermes_world import Make
 from hosts_world import Serve, begin
+from openclaw_world import Gateway, Gateways
 
 from memos.hosts.hermes.provider import Provider
 
@@ -55,3 +58,38 @@ def make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Make]:
     yield start
     for provider in made:
         provider.shutdown()
+
+
+@pytest.fixture(scope="session")
+def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A home that one server runs on, for all tests of OpenClaw's plugin: each has a user of its own."""
+    home = tmp_path_factory.mktemp("openclaw")
+    server = begin(home)
+    yield home
+    server.terminate()
+    server.wait(30)
+
+
+@pytest.fixture
+def user() -> str:
+    return f"u{uuid4().hex[:10]}"
+
+
+@pytest.fixture
+def gateways(live: Path, tmp_path: Path, user: str) -> Iterator[Gateways]:
+    """Makes gateways, which end with the test. Their queues are their own, their server is that of all tests."""
+    made: list[Gateway] = []
+
+    def new(home: Path | None = None, env: dict[str, str] | None = None, **config: Any) -> Gateway:
+        where = {} if home is not None else {"url": json.loads((live / "server.json").read_text())["url"]}
+        made.append(Gateway(home or tmp_path / "own", {"user": user, **where, **config}, **(env or {})))
+        return made[-1]
+
+    yield new
+    for one in made:
+        one.__exit__()
+
+
+@pytest.fixture
+def gateway(gateways: Gateways) -> Gateway:
+    return gateways()

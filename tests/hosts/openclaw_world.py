@@ -7,14 +7,18 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import resource
 import shutil
 import subprocess
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 from uuid import uuid4
 
 from hosts_world import SRC, environment
+
+from memos.client import Client
 
 PLUGIN = SRC / "memos" / "hosts" / "openclaw" / "plugin"
 DRIVER = Path(__file__).parent / "openclaw_driver.mjs"
@@ -65,6 +69,10 @@ class Gateway:
         answer: dict[str, Any] = self.ask("hook", name=name, event=event, ctx=ctx, **more)
         return answer
 
+    def room(self, bytes: int) -> None:
+        """How long its files may get: beyond, they are like those of a full disk."""
+        resource.prlimit(self._process.pid, resource.RLIMIT_FSIZE, (bytes, resource.RLIM_INFINITY))
+
     @property
     def log(self) -> list[str]:
         """What the plugin said in the host's log."""
@@ -74,7 +82,7 @@ class Gateway:
     @property
     def spool(self) -> list[Path]:
         """The files of the queue."""
-        return sorted((self.home / "hosts" / "openclaw" / "spool").glob("*.jsonl"))
+        return sorted((self.home / "hosts" / "openclaw").glob("spool*/*.jsonl"))
 
     def kill(self) -> None:
         """End it in the middle of things."""
@@ -209,3 +217,34 @@ class Session:
 
     def _hook(self, name: str, event: dict[str, Any], late: bool = False) -> dict[str, Any]:
         return {"result": None} if self.away else self.gateway.hook(name, event, self.ctx, late=late)
+
+
+Gateways = Callable[..., Gateway]
+
+
+def client(home: Path, user: str | None = None) -> Client:
+    """A client of the server that runs on a home."""
+    return Client(json.loads((home / "server.json").read_text())["url"], user=user)
+
+
+def told(home: Path, user: str | None = None) -> list[str]:
+    """Everything that was stored, in its order."""
+    with client(home, user) as m:
+        out, cursor = [], None
+        while True:
+            page = m.list(kinds=["trace", "tool_call"], limit=500, cursor=cursor, newest_first=False)
+            out += [one.text for one in page.items]
+            cursor = page.cursor
+            if cursor is None:
+                return out
+
+
+def a_turn(session: Session, number: int) -> None:
+    session.prompt(f"Question {number}")
+    session.bash(f"echo {number}", str(number))
+    session.say(f"Answer {number}")
+    session.end()
+
+
+def of_turn(number: int) -> list[str]:
+    return [f"Question {number}", f"Bash: echo {number}\nok\n{number}", f"Answer {number}"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -140,7 +141,24 @@ def test_a_hermes_in_another_python_says_what_to_do(root: Path, monkeypatch: pyt
     register(context)  # type: ignore[operator]
     missing = given[0]
     assert not missing.is_available() and missing.get_tool_schemas() == []  # type: ignore[attr-defined]
-    assert "2.7" in missing.unavailable_reason() and "-m pip install memos" in missing.unavailable_reason()  # type: ignore[attr-defined]
+    assert "2.7" in missing.unavailable_reason() and "-m pip install ." in missing.unavailable_reason()  # type: ignore[attr-defined]
+
+
+def test_a_folder_called_memos_where_hermes_was_started_is_no_package(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    installing.install(Reach(), tmp_path)
+    (tmp_path / "work" / "memos").mkdir(parents=True)
+    code = (
+        "import importlib.util, sys\n"
+        f"sys.path[:] = ['', *(p for p in sys.path if p.endswith(('python{sys.version_info[0]}.{sys.version_info[1]}', 'lib-dynload')))]\n"
+        f"spec = importlib.util.spec_from_file_location('shim', {str(root / 'plugins' / 'memos' / '__init__.py')!r})\n"
+        "shim = importlib.util.module_from_spec(spec)\nspec.loader.exec_module(shim)\nprint(shim._plugin().__name__)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", code], cwd=tmp_path / "work", env={}, capture_output=True, text=True, timeout=60
+    )
+    assert done.stdout.strip() == "memos.hosts.hermes.plugin", done.stderr
 
 
 def _no_module(name: str) -> object:

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import json
 import logging
+import threading
 import tomllib
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib import import_module
 from pathlib import Path
 from typing import Any
+from urllib.request import Request, urlopen
 
 import pytest
 from hermes_world import PLANTED, Make, call, options, texts, turn
 from hosts_world import Serve
 
+from memos.client import Client
 from memos.errors import InvalidInput
 from memos.hosts.hermes import outbox
 from memos.hosts.hermes.provider import Provider
@@ -33,7 +38,7 @@ def test_a_server_that_is_away_is_said_and_what_was_told_comes_with_the_next_sta
         provider.shutdown()
     assert "unavailable" in provider.unavailable_reason() and not provider.is_available()
     assert "memory_away" in caplog.text and "harbour" not in caplog.text
-    assert outbox.waiting(tmp_path / "home" / "hosts" / "hermes") >= 1
+    assert outbox.waiting(tmp_path / "home") >= 1
     options(tmp_path, url="", prefetch_seconds="")
     make("s2").shutdown()
     assert texts(tmp_path / "home") == ["The secret word is harbour", "I see."]
@@ -206,3 +211,73 @@ def test_a_turn_is_found_in_a_list_that_went_on() -> None:
     assert [s["input"] for s in lived(messages, "go", "ok").steps] == ["one"]
     assert [s["input"] for s in lived(messages, "go", None).steps] == ["two"]
     assert lived("nonsense", "go", "ok").steps == () and lived([None, 3], "go", "ok").steps == ()
+
+
+class _Server(BaseHTTPRequestHandler):
+    """One that is not ours, or breaks: `answer` (status, body) to whatever holds `word`, else what the real one says."""
+
+    answer: tuple[int, bytes] = (405, b"<html>no</html>")
+    word, real = b"", ""
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        status, told = self.answer
+        if self.word not in body:
+            kept = {k: v for k, v in self.headers.items() if k.lower() in ("content-type", "idempotency-key")}
+            with urlopen(Request(self.real + self.path, body, kept)) as response:
+                status, told = 200, response.read()
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(told)))
+        self.end_headers()
+        self.wfile.write(told)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture
+def door() -> Iterator[tuple[str, type[_Server]]]:
+    kind = type("Door", (_Server,), {})
+    with ThreadingHTTPServer(("127.0.0.1", 0), kind) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_address[1]}", kind
+        server.shutdown()
+
+
+@pytest.mark.parametrize("status", [302, 404, 405, 422])
+def test_what_somebody_elses_server_refuses_is_not_let_go(
+    make: Make, tmp_path: Path, door: tuple[str, type[_Server]], status: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("memos.hosts.hermes.provider.DRAIN_SECONDS", 0.2)
+    url, kind = door
+    kind.answer = (status, b"<html>no</html>")
+    options(tmp_path, url=url, prefetch_seconds=0.5)
+    provider = make()
+    turn(provider, "The secret word is harbour", "I see.")
+    provider.shutdown()
+    assert outbox.waiting(tmp_path / "home") >= 1
+    monkeypatch.setattr("memos.hosts.hermes.provider.DRAIN_SECONDS", 5.0)
+    options(tmp_path, url="", prefetch_seconds="")
+    make("s2").shutdown()
+    assert texts(tmp_path / "home") == ["The secret word is harbour", "I see."]
+
+
+def test_a_report_over_which_the_server_breaks_does_not_jam_those_behind_it(
+    make: Make, tmp_path: Path, door: tuple[str, type[_Server]], serving: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("memos.hosts.hermes.teller._PAUSES", (0.05,))
+    url, kind = door
+    serving(tmp_path / "home")
+    kind.real = json.loads((tmp_path / "home" / "server.json").read_text())["url"]
+    kind.answer, kind.word = (500, b'{"error": {"code": "internal", "message": "it broke"}}'), b"poison"
+    options(tmp_path, url=url, prefetch_seconds=1.0)
+    provider = make()
+    turn(provider, "poison", "I see.")
+    turn(provider, "Good morning", "Hello.")
+    assert provider._teller is not None and provider._teller.drained(20)
+    provider.shutdown()
+    with Client(kind.real) as memory:
+        found = [one.text for one in memory.list(kinds=["trace"], newest_first=False).items]
+    assert found == ["Good morning", "Hello."]
+    (kept,) = (tmp_path / "home" / "hosts" / "hermes").rglob("*.kept")
+    assert "poison" in kept.read_text()

@@ -304,3 +304,17 @@ def test_hooks_find_the_home_that_a_variable_named_at_the_installation(
     monkeypatch.setenv("MEMOS_HOME", str(tmp_path / "there"))
     assert CliRunner().invoke(app, ["hosts", "install", "claude-code"]).exit_code == 0
     assert f"--home {tmp_path / 'there'}" in (tmp_path / "claude" / "settings.json").read_text()
+
+
+def test_the_command_line_says_what_there_is_and_what_is_wanting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "claude"))
+    run, home = CliRunner(), ["--home", str(tmp_path / "home"), "hosts"]
+    refused = run.invoke(app, [*home, "install", "cloude"])
+    assert refused.exit_code and "claude-code, codex" in refused.output and "hermes" in refused.output
+    nowhere = run.invoke(app, [*home, "install", "claude-code", "--project", str(tmp_path / "nowhere")])
+    assert nowhere.exit_code and "there is no folder" in nowhere.output and not (tmp_path / "nowhere").exists()
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    assert "extra 'mcp'" in run.invoke(app, [*home, "install", "claude-code"]).output
+    assert "MemOS is already in claude-code" in run.invoke(app, [*home, "install", "claude-code"]).output

@@ -294,7 +294,16 @@ def test_calls_without_end_in_one_turn_are_cut_and_said(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["<memories>", "<memos-context></memos-context>", "< ", "<memories x", "[Mon ", "\n```json\n"]
+    "text",
+    [
+        "<memories>",
+        "<memos-context></memos-context>",
+        "< ",
+        "<memories x",
+        "[Mon ",
+        "\n```json\n",
+        "<memories><memories></memories>",
+    ],
 )
 def test_long_texts_of_marks_take_no_long_time(text: str) -> None:
     began = time.process_time()
@@ -305,6 +314,8 @@ def test_long_texts_of_marks_take_no_long_time(text: str) -> None:
 
 def test_blocks_are_taken_out_wherever_they_stand() -> None:
     assert said_only("a <Memories>x</memories>b<memories>c") == "a b<memories>c"
+    assert said_only("a <memories>x <memories>y</memories> z</memories>b") == "a b"
+    assert said_only("<memories>x <memories>y</memories>b") == "b"
     assert fit("a <memos-context>x</memos-context> <memos-context>y</memos-context>b", 100) == "ab"
 
 

@@ -126,6 +126,20 @@ async def test_entities_are_listed_and_deleted(wire: Wire) -> None:
     await wire("DELETE", "/v2/entities/planet/mars/", 400)
 
 
+async def test_what_stands_for_everybody_is_nobodys_name(wire: Wire) -> None:
+    await wire.add("I live in Oslo.", True, user_id="alice")
+    for name in ("user_id", "agent_id", "run_id"):
+        told = await wire("POST", "/memories", 400, json={"messages": "I live in Rome.", name: " * "})
+        assert "nobody's name" in told["detail"]
+    await wire("DELETE", "/v2/entities/user/*/", 400)
+    assert await wire.texts({"user_id": "*"}) == ["Alice lives in Oslo."]
+
+
+async def test_true_is_not_the_user_of_that_number(wire: Wire) -> None:
+    await wire("POST", "/memories", 422, json={"messages": "I live in Rome.", "user_id": True})
+    assert await wire.texts({"user_id": "1"}) == []
+
+
 async def test_many_first_adds_at_once_make_one_cube(memos: AsyncMemOS, wire: Wire) -> None:
     texts = [f"note {n}" for n in range(8)]
     await asyncio.gather(*(wire.add(text, user_id="alice") for text in texts))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from pathlib import Path
 
 import httpx2
@@ -246,7 +247,9 @@ async def test_feedback_exports_summary_and_profile(wire: Wire) -> None:
     export = await wire("POST", "/v1/exports/", 201, json={"schema": "{}", "filters": {"user_id": "alice"}})
     fetched = await wire("POST", "/v1/exports/get/", json={"memory_export_id": export["id"]})
     assert [memory["memory"] for memory in fetched["memories"]] == ["Alice lives in Oslo."]
-    await wire("POST", "/v1/exports/get/", 400, json={"memory_export_id": "export-???"})
+    deep = base64.urlsafe_b64encode(b"[" * 50_000).decode()
+    for id in ("export-???", f"export-{deep}"):
+        await wire("POST", "/v1/exports/get/", 400, json={"memory_export_id": id})
     assert (await wire("POST", "/v1/summary/", json={"filters": {"user_id": "alice"}}))[
         "summary"
     ] == "- Alice lives in Oslo."

@@ -13,7 +13,11 @@ if TYPE_CHECKING:
 
     from memos.memory.entity import Entity
 
-app = typer.Typer(no_args_is_help=True, help="Who and what is named: list, find by a name, alias, merge and unmerge.")
+app = typer.Typer(
+    help="Who and what is named: list, find by a name, alias, merge and unmerge.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
 Which = Annotated[str, typer.Argument(metavar="ENTITY", help="An id, or a name that is one entity's alone.")]
 Name = Annotated[str, typer.Argument(help="The other name.")]
 

@@ -19,7 +19,7 @@ app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
 )
-Host = Annotated[str, typer.Argument(help="claude-code, codex, hermes ...: memos hosts list.")]
+Host = Annotated[str, typer.Argument(help="claude-code, codex, hermes, dsh or openclaw.")]
 Project = Annotated[
     Path | None,
     typer.Option(
@@ -54,12 +54,15 @@ def install(
     dry_run: DryRun = False,
 ) -> None:
     """Write hooks and the MCP server into a host's settings, beside what is there. Again: nothing more."""
+    from memos.errors import InvalidInput
     from memos.hosts.install import install as install_
     from memos.hosts.places import Reach
     from memos.hosts.plugged import installing
 
     state, plugin = state_of(ctx), installing(host)
     place = _place(host, project, user_level) if plugin is None else None
+    if project is not None and plugin is None and not project.expanduser().is_dir():
+        raise InvalidInput(f"there is no folder {project}")
     home = state.settings().home.absolute()
     reach = Reach(
         home=home if home != Path.home() / ".memos" else None,
@@ -76,8 +79,8 @@ def install(
     else:
         assert place is not None
         done = install_(place, reach, home, mcp=mcp, dry_run=dry_run)
-    state.answer(done, print_all(_told(done, "put into", "is in already")))
-    for note in done.notes if done.files else ():
+    state.answer(done, print_all(_told(done, "put into", "is already in")))
+    for note in (*done.notes, *_wanting(host, mcp)) if done.files else ():
         state.tell(f"memos: note: {note}")
     if mcp and plugin is None and key_file is not None:
         state.tell("memos: note: the MCP server reads the key from MEMOS_API_KEY; set it where the host is started")
@@ -166,10 +169,14 @@ def hook(
 
 def _place(host: str, project: Path | None, user_level: bool) -> Place:
     from memos.errors import InvalidInput
+    from memos.hosts.hook import HOSTS
     from memos.hosts.places import place_of
+    from memos.hosts.plugged import PLUGINS
 
     if project is not None and user_level:
         raise InvalidInput("--project and --user-level exclude each other")
+    if host not in HOSTS:
+        raise InvalidInput(f"unknown host {host!r}; known are {', '.join((*HOSTS, *PLUGINS))}")
     return place_of(host, project.expanduser().absolute() if project is not None else None)
 
 
@@ -178,6 +185,18 @@ def _no_project(host: str, project: Path | None) -> None:
 
     if project is not None:
         raise InvalidInput(f"{host} has one place for its settings; leave out --project")
+
+
+def _wanting(host: str, mcp: bool) -> list[str]:
+    """What the tools of the agent need and is not installed; what the other hosts need, they say themselves."""
+    from importlib.util import find_spec
+
+    if not mcp or host in ("hermes", "openclaw") or find_spec("mcp") is not None:
+        return []
+    return [
+        "the tools of `memos mcp` will not start: they need the extra 'mcp': pip install '.[mcp]' in a checkout of MemOS "
+        "(--no-mcp leaves them out)"
+    ]
 
 
 def _told(done: Installed, did: str, nothing: str) -> str:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     invoke_without_command=True,
+    rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 Url = Annotated[

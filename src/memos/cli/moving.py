@@ -86,6 +86,10 @@ def bring_in(
         list[str] | None,
         typer.Option("--column", help="Of a table: text=NAME, at=NAME, ...; may be repeated.", show_default=False),
     ] = None,
+    of: Annotated[
+        str | None,
+        typer.Option("--of", help="Of a file with memories of several users: only this one's.", show_default=False),
+    ] = None,
     bad: Annotated[
         Path | None, typer.Option("--bad", help="New file for all rows that cannot be taken.", show_default=False)
     ] = None,
@@ -116,7 +120,7 @@ def bring_in(
         raise InvalidInput(
             f"{path} is an archive, of which a new cube is made; name the cube: memos import {path} NAME"
         )
-    source = _source(kind, column or [])
+    source = _source(path, kind, column or [], of)
     with _memory(ctx, url, key_file) as memory, _progress(state) as watch:
         from memos.moving.bring import bring_now
 
@@ -127,10 +131,20 @@ def bring_in(
     problem = None
     if wait and done.new and not dry_run and url is None:
         problem = _finished(state, done.new)
-    return state.answer(done, print_all(*render_moving.report(done), *([problem] if problem else [])))
+    into = _whom(_where(ctx, state, url))
+    return state.answer(done, print_all(*render_moving.report(done, into), *([problem] if problem else [])))
 
 
-def _source(kind: str | None, columns: list[str]) -> Source | str | None:
+def _whom(where: dict[str, Any]) -> str:
+    user = f"user {where['user']}" if where["user"] else "the user of the key"
+    return f"{user}, cube {where['cube']}" if where["cube"] else user
+
+
+def _source(path: Path, kind: str | None, columns: list[str], of: str | None) -> Source | str | None:
+    if of is not None and not columns:
+        from memos.moving.sources import detect, named, only
+
+        return only(detect(path) if kind is None else named(kind), of)
     if not columns:
         return kind
     from memos.moving import table

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from memos.moving.report import Report
 
 
-def report(found: Report) -> list[Any]:
-    """What an import found and did."""
+def report(found: Report, into: str | None = None) -> list[Any]:
+    """What an import found and did. `into`: whose memory it goes to."""
     held = [
         f"{count:,} {what}"
         for count, what in (
@@ -33,7 +33,9 @@ def report(found: Report) -> list[Any]:
             ("holds", ", ".join(held) or "nothing that can be taken"),
             ("sessions", f"{found.sessions:,}" if found.sessions else None),
             ("dates", f"{found.first[:10]} to {found.last[:10]}" if found.first and found.last else None),
+            ("no date", f"{found.undated:,}, which get the time of the import" if found.undated else None),
             ("users there", ", ".join(found.users)),
+            ("into", into),
             ("twice in it", f"{found.repeated:,}" if found.repeated else None),
             ("known already", f"{found.known:,}" if found.known else None),
             ("would be new" if found.dry_run else "new", new),
@@ -44,7 +46,9 @@ def report(found: Report) -> list[Any]:
     if found.bad > len(found.bad_rows):
         bad.append(f"  and {found.bad - len(found.bad_rows):,} more; --bad FILE writes all")
     left = [f"left out: {one.count:,} {safe(one.what)}: {safe(one.why)}" for one in found.left]
-    return [rows, *bad, *left, *(["nothing was stored"] if found.dry_run else [])]
+    told = [f"what is of {len(found.users)} users there goes to one here; --of USER takes what is one's"]
+    end = ["nothing was stored"] if found.dry_run else []
+    return [rows, *bad, *left, *(told if len(found.users) > 1 else []), *end]
 
 
 def _lasting(seconds: float) -> str:

@@ -46,6 +46,13 @@ _BY_CODE: Mapping[str, type[MemosError]] = {
 }
 
 
+_OURS = frozenset({400, 405, 415, 422})  # that our server never gives without words of its own
+
+
+class Elsewhere(errors.InvalidInput):
+    """What answers at the address is no MemOS server, or the address is not its root: nothing was refused for what it is."""
+
+
 @dataclass(frozen=True, slots=True)
 class Failure:
     """Why one attempt failed. `harmless`: nothing was done, so that any call may be sent again; `passing`: one that may be done
@@ -65,8 +72,9 @@ def refused(status: int, headers: Mapping[str, str], content: bytes, where: str,
     code, message, request_id = _told(content)
     path = urlsplit(base_url).path
     if status in (404, 405) and path and (code is None or (message or "").startswith("no route ")):
-        return Failure(errors.InvalidInput(f"{base_url} is not the root of a MemOS server; leave out {path}"))
-    kind = _BY_CODE.get(code or "") or _BY_STATUS.get(status, MemosError)
+        return Failure(Elsewhere(f"{base_url} is not the root of a MemOS server; leave out {path}"))
+    foreign = code is None and status in _OURS
+    kind = Elsewhere if foreign else _BY_CODE.get(code or "") or _BY_STATUS.get(status, MemosError)
     if message is None:
         message = f"{where} was answered with status {status}: {_excerpt(content)}"
         if 300 <= status < 400:

@@ -19,7 +19,7 @@ try:
     from anthropic.lib.tools import BetaAbstractMemoryTool, BetaAsyncAbstractMemoryTool, ToolError
 except ImportError as e:
     raise ImportError(
-        "memos.compat.anthropic_memory needs Anthropic's SDK with its memory tool: pip install 'memos[anthropic]'"
+        "memos.compat.anthropic_memory needs Anthropic's SDK (its memory tool): pip install '.[anthropic]' in a checkout of MemOS"
     ) from e
 
 if TYPE_CHECKING:

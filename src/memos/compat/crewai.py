@@ -24,7 +24,9 @@ try:
     from crewai.memory.unified_memory import Memory
     from crewai.memory.utils import join_scope_paths
 except ImportError as e:
-    raise ImportError("memos.compat.crewai needs CrewAI with its unified memory: pip install 'memos[crewai]'") from e
+    raise ImportError(
+        "memos.compat.crewai needs CrewAI with its unified memory: pip install '.[crewai]' in a checkout of MemOS"
+    ) from e
 
 from memos.compat.crewai_records import MemosStorage
 

@@ -37,7 +37,9 @@ try:
         validate_op_namespace,
     )
 except ImportError as e:
-    raise ImportError("memos.compat.langgraph needs LangGraph: pip install 'memos[langgraph]'") from e
+    raise ImportError(
+        "memos.compat.langgraph needs LangGraph: pip install '.[langgraph]' in a checkout of MemOS"
+    ) from e
 
 log = get_logger(__name__)
 _MOST_HITS = 10_000

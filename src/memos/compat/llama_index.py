@@ -24,7 +24,9 @@ try:
     from llama_index.core.memory import BaseMemoryBlock, Memory
     from llama_index.core.storage.chat_store.base_db import AsyncDBChatStore, MessageStatus
 except ImportError as e:
-    raise ImportError("memos.compat.llama_index needs LlamaIndex: pip install 'memos[llamaindex]'") from e
+    raise ImportError(
+        "memos.compat.llama_index needs LlamaIndex: pip install '.[llamaindex]' in a checkout of MemOS"
+    ) from e
 
 NAME = "llama_index"
 _ROLES = {"chatbot": "assistant", "model": "assistant", "function": "tool"}
@@ -121,8 +123,10 @@ class MemosChatStore(AsyncDBChatStore):
                 same = 0
                 while same < min(len(there), len(kept)) and _said(there[same]) == kept[same]["info"][NAME]:
                     same += 1
+                await _add(
+                    self._door, key, kept[same:], derive=self._derive
+                )  # first: what fails now has taken nothing away
                 await self._door.erase([record.id for record in there[same:]], hard=self._hard)
-                await _add(self._door, key, kept[same:], derive=self._derive)
 
         await self._door.arun(work)
 

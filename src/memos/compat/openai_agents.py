@@ -20,7 +20,7 @@ try:
     from agents.memory.session_settings import coerce_session_settings, resolve_session_limit
 except ImportError as e:
     raise ImportError(
-        "memos.compat.openai_agents needs the OpenAI Agents SDK: pip install 'memos[openai-agents]'"
+        "memos.compat.openai_agents needs the OpenAI Agents SDK: pip install '.[openai-agents]' in a checkout of MemOS"
     ) from e
 
 if TYPE_CHECKING:

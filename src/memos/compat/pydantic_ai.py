@@ -16,7 +16,9 @@ from memos.errors import Conflict, InvalidInput, NotFound
 try:
     from pydantic_ai import FunctionToolset, ModelRetry
 except ImportError as e:
-    raise ImportError("memos.compat.pydantic_ai needs Pydantic AI: pip install 'memos[pydantic-ai]'") from e
+    raise ImportError(
+        "memos.compat.pydantic_ai needs Pydantic AI: pip install '.[pydantic-ai]' in a checkout of MemOS"
+    ) from e
 
 R = TypeVar("R")
 _MOST = 20  # memories of one search

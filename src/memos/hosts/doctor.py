@@ -8,6 +8,7 @@ import shlex
 import subprocess
 import time
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
 from memos.hosts.hook import HOSTS
@@ -36,7 +37,7 @@ class Overview:
         at = (
             f"at {self.server}"
             if self.server
-            else "does not run; hooks open the data folder themselves, which is slower"
+            else "does not run; hooks open the data folder themselves, which is slower (`memos serve` starts it)"
         )
         out = [f"server on {self.home}: {at}"]
         for one in self.places:
@@ -92,6 +93,8 @@ def examine(place: Place, home: Path) -> Examined:
         return Examined(place.host, place.scope, None, tuple(problems))
     if now.missing:
         problems.append(f"no hook for {', '.join(now.missing)}: memos hosts install {place.host}")
+    if now.mcp and find_spec("mcp") is None:
+        problems.append("its MCP server needs the extra 'mcp': pip install '.[mcp]' in a checkout of MemOS")
     seconds, problem = try_hook(now.command or "", home, place.host)
     if problem:
         problems.append(problem)

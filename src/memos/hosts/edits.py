@@ -53,18 +53,20 @@ class Receipt:
             return None
 
     def save(self, path: Path) -> None:
-        """Write it."""
-        write(path, json.dumps(asdict(self), indent=2, ensure_ascii=False).encode())
+        """Write it. Raises InvalidInput."""
+        keep(path, json.dumps(asdict(self), indent=2, ensure_ascii=False).encode())
 
 
 def read(path: Path) -> bytes | None:
-    """The content of a file; None where there is none. Raises InvalidInput for what is no file."""
+    """The content of a file; None where there is none. Raises InvalidInput for what is no file, or may not be read."""
     try:
         return path.read_bytes()
     except FileNotFoundError:
         return None
     except IsADirectoryError:
         raise InvalidInput(f"{path} is a folder") from None
+    except OSError as e:
+        raise InvalidInput(f"{path} cannot be read ({e.strerror}); nothing was changed") from None
 
 
 def edit_json(
@@ -140,14 +142,52 @@ def write(path: Path, content: bytes) -> None:
         raise
 
 
-def apply(edit: Edit) -> None:
-    """Write what an edit says; with no content, take the file away, and its folder if that is empty then."""
+def apply(*edits: Edit) -> None:
+    """Write what edits say, all of it or nothing; with no content, take a file away, and its folder if that is empty then. Raises
+    InvalidInput naming the file that cannot be written.
+    """
+    done: list[Edit] = []
+    for edit in edits:
+        try:
+            if edit.changes:
+                _apply(edit)
+        except OSError as e:
+            for one in reversed(done):
+                with contextlib.suppress(OSError):
+                    _apply(Edit(one.path, one.after, one.before))
+            raise InvalidInput(f"{edit.path} cannot be written ({e.strerror}); nothing was changed") from None
+        done.append(edit)
+
+
+def _apply(edit: Edit) -> None:
+    path = Path(os.path.realpath(edit.path))  # a link stays, also to what is taken away
     if edit.after is not None:
-        write(edit.path, edit.after)
-    elif edit.path.exists():
-        edit.path.unlink()
+        write(path, edit.after)
+    elif path.exists():
+        path.unlink()
         with contextlib.suppress(OSError):
-            edit.path.parent.rmdir()
+            path.parent.rmdir()
+
+
+def keep(path: Path, content: bytes) -> None:
+    """Keep a copy or a receipt in the data folder. Raises InvalidInput when it cannot be written."""
+    try:
+        write(path, content)
+    except OSError as e:
+        raise InvalidInput(f"{path} cannot be written ({e.strerror}); nothing was changed") from None
+
+
+def to_the_byte(path: Path, before: bytes | None, known: dict[str, Any] | None, home: Path) -> Edit | None:
+    """The edit that makes of a file what it was before, to the byte; None where it changed since, or the copy is gone."""
+    if known is None or before is None or sha(before) != known["wrote"]:
+        return None
+    copy = copy_of(known, home)
+    return None if copy is None and known["copy"] is not None else Edit(path, before, copy)
+
+
+def copy_of(known: dict[str, Any] | None, home: Path) -> bytes | None:
+    """What a file was before, as it was kept; None for one that was not there, or whose copy is gone."""
+    return None if known is None or known["copy"] is None else read(home / "hosts" / known["copy"])
 
 
 def sha(content: bytes) -> str:

@@ -82,6 +82,8 @@ class Run:
             value = given.get(f"--{name}") or os.environ.get(f"MEMOS_{name.upper()}")
             if value:
                 self.who[name] = value
+        to = [self.who.get("user"), self.who.get("cube"), given.get("--url"), given.get("--key-file")]
+        self.whose = digest(json.dumps(to))
         url = given.get("--url") or running(self.home)
         self.memory: Memory
         if url:
@@ -116,7 +118,7 @@ class Run:
     def _take_over(self, session: Session, **how: Any) -> None:
         """Take over what the transcript holds; what could not be told stays for the next time."""
         session.transcript = str(self.event.get("transcript_path") or "") or session.transcript
-        session.behind = True
+        session.behind, session.whose = True, self.whose
         session.save()  # so that a hook that is killed leaves a mark
         catchup.take_over(self.memory, session, self._placed(), **how)
         session.behind = False
@@ -138,7 +140,7 @@ class Run:
     def afterwards(self) -> None:
         """When the host has its answer: take over what earlier sessions could not report."""
         if self.name == "SessionStart":
-            for other in left_behind(self.home, self.host, self.who["session"])[:_LEFT]:
+            for other in left_behind(self.home, self.host, self.who["session"], self.whose)[:_LEFT]:
                 with other.held(self.until):
                     catchup.take_over(self.memory, other, {**self.who, "session": other.id})
                     other.behind = False
@@ -146,7 +148,7 @@ class Run:
                 from memos.hosts.dsh import journals
 
                 folder = os.path.dirname(str(self.event.get("transcript_path") or ""))
-                journals.sweep(folder, self.home, self.memory, self.who, self.until)
+                journals.sweep(folder, self.home, self.memory, self.who, self.whose, self.until)
 
     def _last_prompt(self) -> str:
         path = str(self.event.get("transcript_path") or "")
@@ -297,6 +299,8 @@ def main(arguments: list[str] | None = None) -> int:
             _say(f"{verb} was refused and is not tried again")
     except (Away, Refused, TimeoutError) as e:
         _say(f"{e}; it is told again at the next event")
+    except ImportError as e:  # a package went, or MemOS was updated in part
+        _say(f"MemOS cannot be loaded ({e}): install it again for {sys.executable}")
     except Exception as e:  # noqa: BLE001 - whatever it is, the host goes on
         _say(f"unexpected {type(e).__name__}")
     return 0

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from memos.errors import Conflict, InvalidInput
-from memos.hosts.edits import Edit, Receipt, apply, edit_json, read, sha, with_block, without_block, write
+from memos.hosts.edits import Edit, Receipt, apply, edit_json, keep, read, sha, to_the_byte, with_block, without_block
 from memos.hosts.jsonc import Document
 from memos.hosts.places import MARK, Place, Reach, group, mcp_entry, mcp_lines
 
@@ -53,9 +53,7 @@ def install(place: Place, reach: Reach, home: Path, *, mcp: bool = True, dry_run
     changed = tuple(e.path for e in edits if e.changes)
     if not dry_run:
         _keep(place, home, edits)
-        for edit in edits:
-            if edit.changes:
-                apply(edit)
+        apply(*edits)
     return Installed(place.host, place.scope, changed, dry_run, (place.asks,))
 
 
@@ -67,9 +65,7 @@ def uninstall(place: Place, home: Path, *, dry_run: bool = False) -> Installed:
     edits = [_taken_back(place, receipt, path, home) for path in dict.fromkeys((place.hooks, place.mcp))]
     changed = tuple(e.path for e in edits if e.changes)
     if not dry_run:
-        for edit in edits:
-            if edit.changes:
-                apply(edit)
+        apply(*edits)
         _forget(place, home, receipt)
     return Installed(place.host, place.scope, changed, dry_run)
 
@@ -207,13 +203,13 @@ def _at(value: Any, path: tuple[str, ...]) -> Any:
 def _taken_back(place: Place, receipt: Receipt | None, path: Path, home: Path) -> Edit:
     before = read(path)
     known = None if receipt is None else receipt.files.get(str(path))
-    if known is not None and before is not None and sha(before) == known["wrote"]:
-        return Edit(path, before, None if known["copy"] is None else read(home / "hosts" / known["copy"]))
+    if (edit := to_the_byte(path, before, known, home)) is not None:
+        return edit
     if before is None:
         return Edit(path, None, None)
     made = bool(known is not None and known["copy"] is None)
     if path.suffix == ".toml":
-        after = without_block(path, before.decode("utf-8", "replace")).encode()
+        after = without_block(path, before.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
         return Edit(path, before, None if made and not after.strip() else after)
 
     def change(document: Document) -> None:
@@ -242,7 +238,7 @@ def _keep(place: Place, home: Path, edits: list[Edit]) -> None:
             clean = _clean(place, edit)
             copy = None if clean is None else f"before/{file.stem}-{edit.path.name}"
             if copy is not None and clean is not None:
-                write(home / "hosts" / copy, clean)
+                keep(home / "hosts" / copy, clean)
             known = {"copy": copy, "depth": _missing(place, edit)}
         assert known is not None and edit.after is not None
         receipt.files[str(edit.path)] = {**known, "wrote": sha(edit.after)}

@@ -65,12 +65,12 @@ class Server(Memory):
         status, body = self._post(self._path + path, json.dumps(fields).encode())
         if status >= 500 or status in (401, 403, 404, 408, 429):
             raise Away(f"the server answered {status}")
-        if status >= 400:
-            raise Refused(f"the server answered {status} to {verb}")
         try:
             answer = json.loads(body)
-        except ValueError:
+        except (ValueError, RecursionError):
             answer = None
+        if status >= 400 and isinstance(answer, dict) and isinstance(answer.get("error"), dict):
+            raise Refused(f"the server answered {status} to {verb}")
         if not isinstance(answer, dict) or ("cube" not in answer and "trigger" not in answer):
             raise Away("what answers there is no MemOS server")
         return answer

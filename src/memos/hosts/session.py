@@ -37,7 +37,7 @@ class Session:
     """`offset`: bytes of the transcript that were taken over. `turn`: key of the turn that goes on. `unseen`: [key, mark] of
     messages that were reported and not read in the transcript yet. `calls`, `helpers`: ids of reported calls and sub-agents.
     `ahead`: marks of replies that were stored before the transcript had them; `reply`: of the last one that was stored.
-    `behind`: something could not be reported.
+    `behind`: something could not be reported. `whose`: a mark of the memory that it is reported to.
     """
 
     __slots__ = (
@@ -55,6 +55,7 @@ class Session:
         "transcript",
         "turn",
         "unseen",
+        "whose",
     )
 
     def __init__(self, home: str, host: str, id: str) -> None:
@@ -108,16 +109,15 @@ class Session:
 
     def save(self) -> None:
         """Write the file, whole or not at all; and mark it while it is behind."""
-        value = {
-            name: getattr(self, name) for name in ("host", "id", "transcript", "offset", "turn", "reply", "behind")
-        }
+        plain = ("host", "id", "whose", "transcript", "offset", "turn", "reply", "behind")
+        value = {name: getattr(self, name) for name in plain}
         value |= {name: getattr(self, name)[-_MOST:] for name in ("unseen", "calls", "helpers", "ahead")}
-        with open(f"{self._file}.{os.getpid()}", "w", encoding="utf-8") as file:
+        with open(f"{self._file}.{os.getpid()}", "w", encoding="utf-8", opener=_private) as file:
             json.dump(value, file)
         os.replace(f"{self._file}.{os.getpid()}", self._file)
         mark = self._file + ".behind"
         if self.behind:
-            with open(mark, "w", encoding="utf-8"):
+            with open(mark, "w", encoding="utf-8", opener=_private):
                 pass
         elif os.path.exists(mark):
             os.unlink(mark)
@@ -127,24 +127,30 @@ class Session:
         self.offset = offset if isinstance(offset, int) and offset >= 0 else 0
         self.transcript, self.turn = str(value.get("transcript") or ""), str(value.get("turn") or "")
         self.reply, self.behind = str(value.get("reply") or ""), bool(value.get("behind"))
+        self.whose = str(value.get("whose") or "")
         self.unseen: list[list[str]] = _lists(value.get("unseen"))
         self.calls, self.helpers, self.ahead = (_texts(value.get(name)) for name in ("calls", "helpers", "ahead"))
 
 
-def left_behind(home: str, host: str, but: str) -> list[Session]:
-    """Other sessions of a host of which something could not be reported."""
+def left_behind(home: str, host: str, but: str, whose: str) -> list[Session]:
+    """Other sessions of a host of which something could not be reported to the same memory."""
     folder = os.path.join(home, "hosts", "sessions")
     out = []
     for name in sorted(os.listdir(folder)) if os.path.isdir(folder) else ():
         if name.startswith(f"{host}-") and name.endswith(".json.behind"):
             try:
                 with open(os.path.join(folder, name.removesuffix(".behind")), encoding="utf-8") as file:
-                    id = str(json.load(file)["id"])
-            except (OSError, ValueError, KeyError, TypeError):
+                    value = json.load(file)
+                id, other = str(value["id"]), str(value.get("whose") or "")
+            except (OSError, ValueError, KeyError, TypeError, AttributeError):
                 continue
-            if id != but:
+            if id != but and other in ("", whose):
                 out.append(Session(home, host, id))
     return out
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
 
 
 def _texts(value: Any) -> list[str]:

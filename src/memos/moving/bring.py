@@ -21,7 +21,7 @@ from memos.moving import graph_file, ours, sources
 from memos.moving.bad_file import BadFile
 from memos.moving.items import Item, Source
 from memos.moving.report import Progress, Report, Watch
-from memos.moving.spool import Spool
+from memos.moving.spool import MOST_MARKED, Spool
 from memos.moving.store import Storing
 from memos.storage.names import check_name
 
@@ -145,7 +145,7 @@ async def _find_known(door: Door, spool: Spool, name: str) -> None:
     async for memory in _all(door, where):
         spool.know([id for id in (memory.message_id, f"{ours.OWN_ID}{memory.id}") if id is not None])
     for session in spool.worked_sessions():
-        said = [memory.text async for memory in _all(door, {"session": session, "role": "user"})]
+        said = [memory.text[:MOST_MARKED] async for memory in _all(door, {"session": session, "role": "user"})]
         spool.know_turns(session, said)
     if names := spool.skill_names():
         there = {skill.name for skill in await door.ask("skills", limit=1_000)}

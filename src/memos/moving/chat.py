@@ -55,7 +55,8 @@ def _is_item(value: Any) -> bool:
 
 def _read(path: Path) -> Iterator[Item]:
     for name, file in members(path, _FILES):
-        of_lines = bool(first_lines(path)) if not is_zip(path) else name.lower().endswith(("jsonl", "ndjson"))
+        alone = not path.is_dir() and not is_zip(path)
+        of_lines = bool(first_lines(path)) if alone else name.lower().endswith(("jsonl", "ndjson"))
         session = re.sub(r"\.\w+$", "", name)
         if of_lines:
             for number, line in lines(file, name):

@@ -28,7 +28,7 @@ def _read(path: Path) -> Iterator[Item]:
     counts = _Counts()
     for name, file in members(path, _FILES):
         for element in elements(file, name):
-            where = f"{name}{element.where}"
+            where = element.within(name)
             conversation = element.value
             if not isinstance(conversation, dict) or not isinstance(conversation.get("mapping"), dict):
                 yield Bad(where, "it is no conversation: it has no mapping of messages")

@@ -32,7 +32,7 @@ def _read(path: Path) -> Iterator[Item]:
     counts = _Counts()
     for name, file in members(path, _FILES):
         for element in elements(file, name):
-            yield from _element(element, f"{name}{element.where}", counts)
+            yield from _element(element, element.within(name), counts)
     yield from counts.left()
 
 

@@ -35,6 +35,10 @@ class Element:
         """Its place, for people."""
         return self.key if self.index == _WHOLE else f"{self.key}[{self.index}]"
 
+    def within(self, name: str) -> str:
+        """Its place in the file of that name."""
+        return f"{name}: {self.where}" if self.key else f"{name}{self.where}"
+
 
 def elements(file: IO[bytes], name: str) -> Iterator[Element]:
     """The elements of a file, in order. Raises InvalidInput where it is not JSON (or not UTF-8), one element is larger than

@@ -146,7 +146,11 @@ def items(
     if aside:
         yield Left("messages of other branches", aside, "they were taken back, and the session went on elsewhere")
     if packed:
-        yield Left("compressed messages", packed, "install memos[openclaw], which can read them, and import again")
+        yield Left(
+            "compressed messages",
+            packed,
+            "pip install '.[openclaw]' in a checkout brings what reads them; then import again",
+        )
     if scheduled:
         yield Left("messages of schedules and sub-agents", scheduled, "nobody spoke in them")
 

@@ -16,9 +16,10 @@ class Report:
 
     `messages`, `notes`, `turns`, `steps`, `skills`: what the source holds, each once. `repeated`: what it holds twice.
     `known`: of it, what was stored already before; `new`: what this run stored, or with `dry_run` would store. `first`,
-    `last`: the earliest and the latest time, ISO 8601 in UTC. `users`: whose memories they are there. `bad`: all rows that
-    cannot be taken, `bad_rows` the first 20 of them; `left`: what is left out on purpose. `seconds`: how long it took, or
-    (`dry_run`) roughly would; reading facts comes on top.
+    `last`: the earliest and the latest time, ISO 8601 in UTC; `undated`: what has no time, or none that can be read, and
+    gets that of the import. `users`: whose memories they are there. `bad`: all rows that cannot be taken, `bad_rows` the
+    first 20 of them; `left`: what is left out on purpose. `seconds`: how long it took, or (`dry_run`) roughly would; reading
+    facts comes on top.
     """
 
     source: str
@@ -33,6 +34,7 @@ class Report:
     sessions: int = 0
     first: str | None = None
     last: str | None = None
+    undated: int = 0
     users: tuple[str, ...] = ()
     repeated: int = 0
     known: int = 0

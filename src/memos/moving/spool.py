@@ -28,6 +28,7 @@ from memos.storage.names import MAX_NAME
 Kept = Said | Told | Worked | Skill
 
 LONGEST_TEXT = 5_000_000  # characters
+MOST_MARKED = 200  # characters at the beginning of a text that tell it from others of its session
 _LONGEST_ID = 200
 _NEVER = 1 << 62  # the time of what has none, behind all others
 _JSON = json.JSONEncoder(ensure_ascii=False).encode
@@ -66,6 +67,7 @@ class Spool:
         self._db.execute("BEGIN")
         self._here: _Session | None = None  # the session of what came last
         self._repeated = 0
+        self._undated = 0
         self._first: int | None = None
         self._last: int | None = None
 
@@ -116,6 +118,8 @@ class Spool:
         if not self._db.changes():
             self._repeated += 1
             return
+        if at is None and not isinstance(item, Skill):
+            self._undated += 1
         if at is not None:
             self._first = at if self._first is None else min(self._first, at)
             self._last = at if self._last is None else max(self._last, at)
@@ -156,6 +160,8 @@ class Spool:
         id = fields["id"] or shape.mark(fields["session"], *content)
         if fields["id"] and self._loose:
             id = f"{id}-{shape.mark(item.session if isinstance(item, Said) else None, *content)}"
+        elif fields["id"] and self._source and isinstance(item, Told):  # a note is changed under its id
+            id = f"{id}-{shape.mark(fields['text'])}"
         key = _clean(f"{self._source}:{id}" if self._source else id)
         fields["id"] = key if len(key) <= _LONGEST_ID else f"{key[:100]}-{shape.mark(key)}"
         return str(fields["id"])
@@ -258,6 +264,7 @@ class Spool:
             first=None if self._first is None else from_micros(self._first).isoformat(),
             last=None if self._last is None else from_micros(self._last).isoformat(),
             users=tuple(name for (name,) in self._db.execute("SELECT name FROM users ORDER BY name")),
+            undated=self._undated,
             repeated=self._repeated,
             known=self.count(known=True),
             bad=one("SELECT count(*) FROM bad"),
@@ -298,7 +305,7 @@ def _named(name: str) -> str:
 
 def _mark(text: str) -> str:
     """What tells a long text from others by how it begins: it may be kept in parts."""
-    return shape.mark(" ".join(text[:200].split())[:80])
+    return shape.mark(" ".join(text[:MOST_MARKED].split())[:80])
 
 
 def _micros(at: str | None) -> int | None:

@@ -77,8 +77,9 @@ class Storing:
             if len(items) == 1:
                 self._refuse(first, e)
                 return
-            for item in items:  # which of them it is
-                await self._messages([item])
+            middle = len(items) // 2  # which of them it is, or fewer at once
+            await self._messages(items[:middle])
+            await self._messages(items[middle:])
             return
         known = sum(not record.new for record in added.records)
         self.new += max(0, len(items) - known)

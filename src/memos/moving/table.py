@@ -156,4 +156,6 @@ class _Lines:
         return line.replace("\0", "")
 
 
-SOURCE = Source("table", "A table as CSV or TSV (--column text=NAME says which column is what)", _fits, _read, loose_ids=True)
+SOURCE = Source(
+    "table", "A table as CSV or TSV (--column text=NAME says which column is what)", _fits, _read, loose_ids=True
+)

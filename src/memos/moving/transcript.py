@@ -6,6 +6,7 @@ No dataclasses here: a hook imports this, and they take longer to import than to
 from __future__ import annotations
 
 import json
+import re  # which json loads anyway
 
 TYPE_CHECKING = False  # as in typing, which takes longer to import than the rest of this
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 MOST_OUTPUT = 20_000  # characters of what a tool gave back; the rest of a file that was read says little
 MOST_TEXT = 100_000  # characters of a message
-_OPENS, _CLOSES = "<memos-context>", "</memos-context>"
+_NAME, _OPENS, _TAGS = "memos-context>", "<memos-context>", re.compile("</?memos-context>")
 _SHELLS = frozenset({"Bash", "exec_command", "shell", "shell_command", "local_shell"})
 _ASIDE = frozenset({"description", "timeout", "run_in_background", "workdir", "yield_time_ms", "max_output_tokens"})
 OWN_TOOLS = ("mcp__memos__", "memos__")  # what they give back comes from memory, and is not learned from again
@@ -294,15 +295,36 @@ def fitted(value: Any, depth: int = 0) -> Any:
 
 def fit(text: str, most: int) -> str:
     """A text without what memory had put before a prompt, of at most `most` characters: its beginning and its end."""
-    said, at = [], 0
-    while (start := text.find(_OPENS, at)) >= 0 and (end := text.find(_CLOSES, start)) >= 0:
-        said.append(text[at:start].rstrip())
-        at = end + len(_CLOSES)
-    text = "".join((*said, text[at:]))
+    text = without_blocks(text)
     if len(text) <= most:
         return text
     half = most // 2 - 20
     return f"{text[:half]}\n… {len(text) - 2 * half} characters …\n{text[-half:]}"
+
+
+def without_blocks(text: str) -> str:
+    """A text without blocks of ours, also those within one another, and those whose beginning or end was cut off: then one tag is
+    left, alone at the end of its line.
+    """
+    said: list[str] = []
+    at = start = depth = end = 0  # `end`: behind the last tag that closed something in the block that is open
+    for found in _TAGS.finditer(text) if _NAME in text else ():
+        index, after = found.span()
+        if found[0] == _OPENS:
+            start, end = (index, 0) if depth == 0 else (start, end)
+            depth += 1
+        elif depth:
+            depth, end = depth - 1, after
+            if depth == 0:
+                said.append(text[at:start].rstrip())
+                at = end
+        elif not said and not at and text[index - 1 : index] in ("", "\n") and text[after : after + 1] in ("", "\n"):
+            at = after
+    cut = depth and not end and text[start + len(_OPENS) :][:1] in ("", "\n")
+    if depth and (end or cut):
+        said.append(text[at:start].rstrip())
+        at = end or len(text)
+    return "".join((*said, text[at:]))
 
 
 def text_of(content: Any) -> str:

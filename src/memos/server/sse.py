@@ -67,8 +67,8 @@ class Streams:
 
     @contextlib.contextmanager
     def promised(self, wanted: bool = True) -> Iterator[None]:
-        """Count a stream (if one is `wanted`) while its first event is waited for, so that no more are begun than may be open; then
-        `reply`, at once. Raises Busy.
+        """Count a stream (if one is `wanted`) while its first event is waited for, so that no more are begun than may be open;
+        then `reply`, at once. Raises Busy.
         """
         if not wanted:
             yield

@@ -97,6 +97,18 @@ async def test_setting_the_same_history_again_reads_nothing_again(memos: MemOS) 
     assert [m.id for m in memos.list(kinds=["trace"]).items] == before[-1:]
 
 
+async def test_a_history_that_cannot_be_kept_takes_nothing_away(memos: MemOS, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: Any, **__: Any) -> None:
+        raise Unavailable("the disk is full")
+
+    store = MemosChatStore(memos)
+    await store.set_messages("s", MESSAGES[:4])
+    monkeypatch.setattr(memos, "add", full)
+    with pytest.raises(Unavailable):
+        await store.set_messages("s", MESSAGES[6:])
+    assert await store.count_messages("s") == 4
+
+
 class Scripted:
     """A model that says what it is told to, and keeps what it was shown."""
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from llm_models import ScriptedModel
-from llm_server import LlmServer, failing
-from memos.errors import InvalidInput, ModelUnavailable
+from llm_server import Answer, LlmServer, failing
+from memos.errors import InvalidInput, ModelTimeout, ModelUnavailable
 from memos.models.llm.factory import make_chat_model
 from memos.models.llm.passage import Head
 from memos.models.llm.port import ChatModel, TokenUsage
@@ -64,6 +64,19 @@ async def test_an_answer_comes_as_it_is_whatever_its_status_and_is_counted(llm_s
     assert sent["Authorization"] == "Bearer sk-of-the-server" and sent["OpenAI-Beta"] == "x"
     passage.tell(TokenUsage(3, 4), True, 0.1)
     assert (told[0].user, told[0].model, told[0].usage) == ("ada", "openai-compatible:a", TokenUsage(3, 4))
+
+
+async def test_who_asks_what_takes_long_does_not_shut_the_server_for_others(llm_server: LlmServer) -> None:
+    model = make_chat_model("openai-compatible:a", base_url=llm_server.url, api_key="sk-x", timeout=0.2)
+    assert model is not None
+    passage = Llms({"chat": model}).passage(None, "chat", "ada")
+    assert passage is not None
+    llm_server.say(*(Answer("late", delay=2) for _ in range(4)))
+    for _ in range(4):
+        with pytest.raises(ModelTimeout):
+            await anext(passage.ask("/chat/completions", b'{"model": "a"}', {}))
+    head, *_ = [part async for part in passage.ask("/chat/completions", b'{"model": "a"}', {})]
+    assert isinstance(head, Head) and head.status == 200
 
 
 async def test_a_server_that_is_away_is_told_and_not_asked_again_and_again() -> None:

@@ -74,3 +74,4 @@ def test_a_line_without_an_end_is_not_kept_forever(monkeypatch: pytest.MonkeyPat
         assert list(reader.feed(b"x" * 100)) == []
     with pytest.raises(TooLong):
         list(reader.feed(b"x"))
+    assert list(reader.feed(b"\ndata: 1\n")) == ["1"], "and what comes behind it is read"

@@ -255,3 +255,10 @@ def test_it_works_with_plain_http(front: Front) -> None:
     headers = {"Authorization": f"Bearer {front.key(front.user)}", "Content-Type": "application/json"}
     answer = httpx2.post(f"{front.live.url}/v1/chat/completions", content=body, headers=headers)
     assert answer.json()["choices"][0]["message"]["content"] == "Hello." and front.last.body["model"] == "stub"
+
+
+def test_questions_that_were_asked_before_do_not_hide_what_answers_them(front: Front, client: openai.OpenAI) -> None:
+    client.chat.completions.create(model="stub", messages=[{"role": "user", "content": "My boat is called Wren."}])
+    for words in ("What is my boat called?", "What was my boat's name again?", "Remind me about the boat."):
+        client.chat.completions.create(model="stub", messages=[{"role": "user", "content": words}])
+        assert "called Wren" in str(front.last.body["messages"][0]["content"]), words

@@ -89,6 +89,12 @@ def test_calls_of_one_name_are_told_apart_by_where_they_stand_and_others_by_thei
     assert ids("call_Uv5kq0Zt3xM") == ids("call_Uv5kq0Zt3xM", Entry("user", "trimmed")) == ["call_Uv5kq0Zt3xM"] * 2
 
 
+def test_a_name_that_no_tool_may_have_costs_no_answer() -> None:
+    call = ToolCall("call_\0\n0123456789abcdef", "a\0\nb", "{}")
+    (step,) = fresh([Entry("assistant", "", (call,)), Entry("tool", "x", call=call.id)], "s", lambda _: None).events
+    assert isinstance(step, Done) and step.step["tool"] == "a??b" and step.step["call_id"].isprintable()
+
+
 def test_a_function_of_the_old_form_is_a_step_too() -> None:
     messages = [
         {"role": "user", "content": "look"},

@@ -118,6 +118,8 @@ def test_nobody_goes_on_with_the_response_of_another(front: Front) -> None:
         (other, "read,write", {"previous_response_id": "resp_nobody"}),
         (other, "read,write", {"conversation": "conv_1"}),
         (other, "read,write", {"input": [item]}),
+        (other, "read,write", {"input": [{"id": "msg_1"}]}),
+        (other, "read,write", {"input": [{"id": "msg_1", "type": None}]}),
         (other, "act", {"previous_response_id": mine}),
         (front.user, "read,write", {"background": True}),
     ):

@@ -85,6 +85,8 @@ async def test_a_model_given_as_an_object_answers_in_openais_words(tmp_path: Pat
 @pytest.mark.parametrize("more", [
     {"tools": [{"type": "function", "function": {"name": "f"}}]}, {"n": 2}, {"logprobs": True}, {"temperature": "hot"},
     {"response_format": {"type": "json_object"}}, {"messages": [{"role": "tool", "content": "x", "tool_call_id": "c"}]},
+    {"messages": [{"role": "user", "content": [{"type": "image_url"}]}]}, {"stop": 5}, {"stop": {"a": 1}},
+    {"response_format": {"type": "json_schema", "json_schema": {"name": "x", "schema": "y"}}},
     {"messages": [{"role": "user", "content": [{"type": "input_audio", "input_audio": {"data": "", "format": "wav"}}]}]},
 ])  # fmt: skip
 async def test_what_it_cannot_be_told_is_refused(tmp_path: Path, more: Any) -> None:

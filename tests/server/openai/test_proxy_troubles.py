@@ -195,6 +195,18 @@ def test_a_cube_that_may_only_be_read_is_not_written(front: Front) -> None:
     assert "Wren" in front.last.prompt and len(front.stored(owner)) == 1
 
 
+def test_who_begins_alike_in_one_cube_is_not_in_one_conversation(front: Front) -> None:
+    owner, users = f"{front.user}-owner", [f"{front.user}-{n}" for n in "ab"]
+    front.ask("POST", "/v1/memories", owner, json={"messages": "My boat is called Wren."})
+    for user in users:
+        front.ask("PUT", f"/v1/cubes/{owner}/grants/{user}", owner, json={"level": "write"})
+        with front.client(user, cube=owner) as client:
+            ask(client, [{"role": "user", "content": "Hi."}])
+    said = [one for one in front.records(owner) if one["text"] in ("Hi.", "Hello.")]
+    assert [(one["role"], one["text"]) for one in said] == [("user", "Hi."), ("assistant", "Hello.")] * 2
+    assert len({one["session"] for one in said}) == 2
+
+
 def test_a_backend_acts_for_the_users_it_names(front: Front) -> None:
     one, two = f"{front.user}-one", f"{front.user}-two"
     with front.client(front.user, "act", user=one) as client:

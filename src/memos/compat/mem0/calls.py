@@ -174,4 +174,6 @@ def organization(org: str | None, method: str, body: Any) -> Steps:
 def _filters_only(given: Mapping[str, Any], verb: str) -> None:
     beside: Sequence[str] = sorted(set(ENTITIES) & set(given))
     if beside:
-        raise InvalidInput(f"{', '.join(beside)} go into filters here: {verb}(filters={{'user_id': '...'}})")
+        raise InvalidInput(
+            f"since mem0 2, {', '.join(beside)} goes into filters: {verb}(filters={{{beside[0]!r}: '...'}})"
+        )

@@ -16,7 +16,7 @@ from memos.compat.mem0.changing import UNCHANGED
 from memos.compat.mem0.filters import OWN, Group, Leaf, parse
 from memos.compat.mem0.finding import Listed, Searched, Wanted
 from memos.compat.mem0.places import Known, Place, Places
-from memos.compat.mem0.scopes import ENTITIES, entity_id, scope_of
+from memos.compat.mem0.scopes import ENTITIES, one_of, scope_of
 from memos.compat.mem0.shapes import history, item, own
 from memos.door import Door
 from memos.errors import InvalidInput, NotFound
@@ -103,7 +103,7 @@ class Mem0:
         wait: bool = True,
     ) -> Stored:
         """The same, with all there is to say of it: a model that could not read is told in `notices`, and leaves it pending."""
-        scope = scope_of(ids)
+        scope = one_of(scope_of(ids))
         said = adding.messages_of(messages, scope, timestamp)
         what = Adding(
             scope,
@@ -287,7 +287,7 @@ class Mem0:
         """
         if f"{kind}_id" not in ENTITIES:
             raise InvalidInput(f"{kind!r:.40} is no kind of entity; there are user, agent, app and run")
-        return await self.delete_all(**{f"{kind}_id": entity_id(name, f"{kind}_id")})
+        return await self.delete_all(**one_of(scope_of({f"{kind}_id": name})).ids)
 
     async def batch_update(self, memories: Sequence[Mapping[str, Any]]) -> int:
         """Change text or metadata of several memories; all of them are there, or none is changed. Returns how many."""

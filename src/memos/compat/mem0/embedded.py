@@ -141,9 +141,12 @@ def _item(shown: Mapping[str, Any], *, scored: bool = True) -> dict[str, Any]:
 def _check_ids(filters: object, more: Mapping[str, Any], verb: str) -> None:
     beside = sorted(set(_IDS) & set(more))
     if beside:
-        raise InvalidInput(f"{', '.join(beside)} go into filters here: {verb}(filters={{'user_id': '...'}})")
+        raise InvalidInput(
+            f"since mem0 2, {', '.join(beside)} goes into filters: {verb}(filters={{{beside[0]!r}: '...'}})"
+        )
     for name in more:
-        _notice(f"{verb}() knows no {name!r}; nothing was done about it")
+        instead = " (since mem0 2 it is top_k)" if name == "limit" else ""
+        _notice(f"{verb}() knows no {name!r}{instead}; nothing was done about it")
     if not isinstance(filters, Mapping) or not any(name in filters for name in _IDS):
         raise InvalidInput(
             "filters must contain at least one of: user_id, agent_id, run_id. Example: {'user_id': 'u1'}"

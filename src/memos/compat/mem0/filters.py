@@ -185,7 +185,7 @@ class _Parser:
         if self._bare:
             return self._leaves(f"info.{name}", name, value)
         close = difflib.get_close_matches(name, [*ENTITIES, *FIELDS, "metadata", *_LOGIC], 1)
-        meant = f"; did you mean {close[0]!r}?" if close else ""
+        meant = f"; did you mean {close[0]!r}?" if close else "."
         raise InvalidFilter(
             f'{name!r:.60} is no field of a filter{meant} Your own metadata is asked as {{"metadata": {{"key": value}}}}'
         )

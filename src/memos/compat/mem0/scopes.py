@@ -17,6 +17,7 @@ from memos.errors import InvalidInput
 
 KIND = "mem0"  # in the info of a cube
 ENTITIES = ("user_id", "agent_id", "app_id", "run_id")
+EVERY = "*"  # in a filter: whoever it is
 _LONGEST = 200  # characters of an id
 
 
@@ -55,6 +56,14 @@ class Scope:
 def scope_of(given: Mapping[str, Any]) -> Scope:
     """The scope that the ids in a request name; other keys are left alone. Raises InvalidInput."""
     return Scope(**{name: entity_id(given[name], name) for name in ENTITIES if given.get(name) is not None})
+
+
+def one_of(scope: Scope) -> Scope:
+    """The scope, when its ids name somebody. Raises InvalidInput where one of them stands for everybody."""
+    for name, value in scope.ids.items():
+        if value == EVERY:
+            raise InvalidInput(f"{name} is {EVERY!r}, which stands for every one and is nobody's name")
+    return scope
 
 
 def entity_id(value: object, name: str) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 
 from memos.errors import InvalidInput
 from memos.hosts.dsh.rows import command_in, has_server, rows, with_rows, without_rows
-from memos.hosts.edits import Edit, Receipt, apply, read, sha, write
+from memos.hosts.edits import Edit, Receipt, apply, keep, read, sha, to_the_byte
 from memos.hosts.install import Installed, Standing
 from memos.hosts.places import Reach
 
@@ -54,9 +54,7 @@ def install(reach: Reach, home: Path, *, dry_run: bool = False) -> Installed:
     ]
     if not dry_run:
         _keep(home, edits)
-        for edit in edits:
-            if edit.changes:
-                apply(edit)
+        apply(*edits)
     return Installed(HOST, "user", tuple(e.path for e in edits if e.changes), dry_run, (_ASKS,))
 
 
@@ -69,9 +67,7 @@ def uninstall(home: Path, *, dry_run: bool = False) -> Installed:
     patch, plugin = patch_file(), plugin_file()
     edits = [_taken_back(patch, known.get(str(patch)), home), Edit(plugin, read(plugin), None)]
     if not dry_run:
-        for edit in edits:
-            if edit.changes:
-                apply(edit)
+        apply(*edits)
         for one in known.values():
             if one["copy"] is not None:
                 (home / "hosts" / one["copy"]).unlink(missing_ok=True)
@@ -102,8 +98,8 @@ def _taken_back(patch: Path, known: dict[str, Any] | None, home: Path) -> Edit:
     before = read(patch)
     if before is None:
         return Edit(patch, None, None)
-    if known is not None and sha(before) == known["wrote"]:
-        return Edit(patch, before, None if known["copy"] is None else read(home / "hosts" / known["copy"]))
+    if (edit := to_the_byte(patch, before, known, home)) is not None:
+        return edit
     after = without_rows(patch, _text(patch, before)).encode()
     made = known is not None and known["copy"] is None
     return Edit(patch, before, None if made and after.strip() in (b"", b"[]") else after)
@@ -123,7 +119,7 @@ def _keep(home: Path, edits: list[Edit]) -> None:
             copy = None
             if edit.before is not None and edit.path == patch_file():
                 copy = f"before/{file.stem}-{edit.path.name}"
-                write(home / "hosts" / copy, without_rows(edit.path, edit.before.decode()).encode())
+                keep(home / "hosts" / copy, without_rows(edit.path, edit.before.decode()).encode())
             known = {"copy": copy}
         receipt.files[str(edit.path)] = {**known, "wrote": sha(edit.after)}
     if receipt.files:

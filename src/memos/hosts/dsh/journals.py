@@ -33,9 +33,9 @@ def clear(session: Session) -> None:
         session.offset = 0
 
 
-def sweep(folder: str, home: str, memory: Memory, who: dict[str, Any], until: float) -> None:
-    """Take over what the journals of other sessions hold, and take those away that nobody writes any more. `who`: as of the
-    session that asks. Raises Away and TimeoutError.
+def sweep(folder: str, home: str, memory: Memory, who: dict[str, Any], whose: str, until: float) -> None:
+    """Take over what the journals of other sessions of the same memory hold, and take those away that nobody writes any more.
+    `who`, `whose`: as of the session that asks. Raises Away and TimeoutError.
     """
     left = 0
     for name in sorted(os.listdir(folder)) if folder and os.path.isdir(folder) else ():
@@ -44,6 +44,8 @@ def sweep(folder: str, home: str, memory: Memory, who: dict[str, Any], until: fl
             continue
         session = Session(home, HOST, id)
         session.load()
+        if session.whose not in ("", whose):
+            continue
         age = time.time() - os.path.getmtime(path)
         idle = age > _IDLE
         if age < _QUIET or (os.path.getsize(path) <= session.offset and not idle):

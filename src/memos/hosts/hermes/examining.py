@@ -63,14 +63,14 @@ def examine(home: Path) -> Examined:
     seconds, problem = _tried(python)
     if problem:
         problems.append(problem)
-    left = 0 if now.problem else waiting(load(hermes_home()).folder / "hosts" / "hermes")
+    left = 0 if now.problem else waiting(load(hermes_home()).folder)
     if left:
-        problems.append(f"{left} reports are not told yet; the next session of Hermes does it")
+        problems.append(f"{left} reports are not told yet; the next session of the same user and profile does it")
     return Examined(HOST, "user", seconds, tuple(problems), what="Hermes found the memory and asked it in")
 
 
 def _tried(python: Path) -> tuple[float | None, str | None]:
-    env = {**os.environ, "HERMES_HOME": str(hermes_home())}
+    env = {**os.environ, "HERMES_HOME": str(hermes_home()), "PYTHONSAFEPATH": "1"}  # no folder `memos` of this place
     start = time.perf_counter()
     try:
         done = subprocess.run(  # noqa: S603

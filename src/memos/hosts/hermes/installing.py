@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from memos.errors import InvalidInput
-from memos.hosts.edits import Edit, Receipt, apply, read, sha, write
+from memos.hosts.edits import Edit, Receipt, apply, copy_of, keep, read, sha, to_the_byte
 from memos.hosts.hermes import options as settings
 from memos.hosts.hermes.shim import files
 from memos.hosts.hermes.yaml_line import value_of, with_value, without_value
@@ -43,9 +43,7 @@ def install(reach: Reach, home: Path, *, dry_run: bool = False) -> Installed:
         notes.append(f"the memory provider was {other!r}; uninstall puts it back")
     if not dry_run:
         _keep(root, home, edits)
-        for edit in edits:
-            if edit.changes:
-                apply(edit)
+        apply(*edits)
     return Installed(HOST, "user", tuple(e.path for e in edits if e.changes), dry_run, tuple(notes))
 
 
@@ -59,9 +57,7 @@ def uninstall(home: Path, *, dry_run: bool = False) -> Installed:
     paths = [root / "config.yaml", *files(root / "plugins" / NAME), settings.config_file(root)]
     edits = [_taken_back(path, known.get(str(path)), home) for path in paths]
     if not dry_run:
-        for edit in edits:
-            if edit.changes:
-                apply(edit)
+        apply(*edits)
         _swept(root)
         for one in known.values():
             if one["copy"] is not None:
@@ -135,22 +131,25 @@ def _keep(root: Path, home: Path, edits: list[Edit]) -> None:
         assert edit.after is not None
         if known is None or edit.before is None or sha(edit.before) != known["wrote"]:
             ours = edit.path.parent.name == NAME or edit.before is None
-            first = None if ours else _without_us(edit.before or b"", _copy(known, home))
+            first = None if ours else _without_us(edit.before or b"", copy_of(known, home))
             copy = None if first is None else f"before/{file.stem}-{edit.path.name}"
             if copy is not None and first is not None:
-                write(home / "hosts" / copy, first)
+                keep(home / "hosts" / copy, first)
             known = {"copy": copy}
         receipt.files[str(edit.path)] = {**known, "wrote": sha(edit.after)}
     receipt.save(file)
 
 
 def _taken_back(path: Path, known: dict[str, Any] | None, home: Path) -> Edit:
-    before, copy = read(path), _copy(known, home)
+    before, copy = read(path), copy_of(known, home)
     if before is None or path.parent.name == NAME:
         return Edit(path, before, None)
-    if known is not None and sha(before) == known["wrote"]:
-        return Edit(path, before, copy)
-    after = _without_us(before, copy)
+    if (edit := to_the_byte(path, before, known, home)) is not None:
+        return edit
+    try:
+        after = _without_us(before, copy)
+    except UnicodeDecodeError:
+        raise InvalidInput(f"{path} is no UTF-8 text; mend it first, nothing was changed") from None
     return Edit(path, before, None if not after.strip() and known is not None and copy is None else after)
 
 
@@ -163,11 +162,6 @@ def _without_us(content: bytes, copy: bytes | None) -> bytes:
     if was is None or was == NAME:
         return without_value(text, _SECTION, _KEY).encode()
     return with_value(text, _SECTION, _KEY, was or "''").encode()
-
-
-def _copy(known: dict[str, Any] | None, home: Path) -> bytes | None:
-    """What a file was before, as it was kept."""
-    return None if known is None or known["copy"] is None else read(home / "hosts" / known["copy"])
 
 
 def _swept(root: Path) -> None:

@@ -1,7 +1,8 @@
 """What is still to be told, on disk: written before anything else is done with it, taken away when it is stored.
 
-A folder for each process in `HOME/hosts/hermes`, readable for its owner only, one file for each report. What a process that was
-killed left there, the next one takes over; the keys of reports keep what was stored already single.
+In `HOME/hosts/hermes`, readable for its owner only: a folder for each memory, in it one for each process, in that a file for each
+report. What a process that was killed left, the next session of the same memory takes over; the keys of reports keep what was
+stored already single.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+from memos.hosts.session import digest
+
 try:
     import fcntl
 except ImportError:  # Windows: what a process left is taken over when it is a day old
@@ -22,6 +25,11 @@ _LOCK = "lock"
 _OLD = 86_400.0  # seconds
 
 Op = tuple[str, dict[str, Any]]
+
+
+def root_of(home: Path, user: str | None, cube: str | None, agent: str) -> Path:
+    """Where the reports of one memory are: nobody else's session may take them over, and store them as its own."""
+    return home / "hosts" / "hermes" / digest(json.dumps([user, cube, agent]))
 
 
 class Outbox:
@@ -37,7 +45,8 @@ class Outbox:
     def put(self, ops: list[Op]) -> Path:
         """Write down what is to be told; it is on disk then. Raises OSError."""
         if self._lock < 0:
-            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            for folder in (*reversed(self._root.parents[:2]), self._root, self._folder):
+                folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._lock = _locked(self._folder)
         self._number += 1
         path = self._folder / f"{self._number:08d}.json"
@@ -97,9 +106,9 @@ def set_aside(path: Path) -> None:
         os.replace(path, f"{path}.kept")
 
 
-def waiting(root: Path) -> int:
-    """How many reports are still to be told, of all processes."""
-    return sum(1 for _ in root.glob("*-*/*.json"))
+def waiting(home: Path) -> int:
+    """How many reports are still to be told on a data folder, of all processes and users."""
+    return sum(1 for _ in (home / "hosts" / "hermes").glob("*/*-*/*.json"))
 
 
 def _locked(folder: Path) -> int:

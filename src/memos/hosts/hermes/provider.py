@@ -10,7 +10,7 @@ from typing import Any
 
 from memos.errors import InvalidInput, MemosError, Unavailable
 from memos.hosts.hermes import options as settings
-from memos.hosts.hermes import tools
+from memos.hosts.hermes import outbox, tools
 from memos.hosts.hermes.link import DEFAULT_PROFILE, Link, Who
 from memos.hosts.hermes.options import Options
 from memos.hosts.hermes.recalling import Recalls
@@ -254,7 +254,7 @@ class Provider:
         who = Who.of(self._options, platform=platform, profile=self._profile, speaker=speaker)
         self._link = link = Link(self._options, who)
         if writes:
-            self._teller = Teller(link, self._options.folder / "hosts" / "hermes")
+            self._teller = Teller(link, outbox.root_of(self._options.folder, who.user, who.cube, who.agent))
             self._teller.adopt()
             self._turns = Turns(self._teller, _environment(platform))
         self._recalls = Recalls(link, self._options, _environment(platform))

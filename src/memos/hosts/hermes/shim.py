@@ -44,11 +44,13 @@ def _plugin():
     if sys.version_info[:2] != PYTHON:
         raise ImportError(
             "Hermes runs in Python %d.%d, MemOS was installed in %d.%d; "
-            "install it in the Python of Hermes too: %s -m pip install memos"
+            "install it in the Python of Hermes too, in a checkout of MemOS: %s -m pip install ."
             % (*sys.version_info[:2], *PYTHON, sys.executable)
         )
     sys.path.extend(path for path in PATHS if path not in sys.path)  # behind what Hermes has itself
     importlib.invalidate_caches()
+    if "memos" in sys.modules and getattr(sys.modules["memos"], "__file__", None) is None:
+        del sys.modules["memos"]  # a folder of that name where Hermes was started: no package
     if "memos" in sys.modules and not hasattr(sys.modules["memos"], "AsyncMemOS"):
         raise ImportError("the Python of Hermes has another package called memos")
     return importlib.import_module("memos.hosts.hermes.plugin")

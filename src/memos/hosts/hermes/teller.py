@@ -10,7 +10,7 @@ from collections.abc import Awaitable
 from pathlib import Path
 from typing import Any
 
-from memos.errors import Conflict, InvalidInput, MemosError, NotFound
+from memos.errors import Conflict, InvalidInput, MemosError, NotFound, Unavailable
 from memos.hosts.hermes.link import Link
 from memos.hosts.hermes.mirror import forget, remember
 from memos.hosts.hermes.outbox import Op, Outbox, ops_of, set_aside, told
@@ -19,6 +19,7 @@ from memos.tools.door import Door
 
 log = get_logger(__name__)
 _PATIENCE = 30.0  # seconds of one report
+_BREAKS = 5  # tries of what the server breaks over
 _TRIES = 3  # of what breaks in a way nobody thought of
 _PAUSES = (0.5, 1.0, 2.0, 5.0, 15.0, 60.0)
 
@@ -122,6 +123,10 @@ class Teller:
             for op in ops:
                 self._tell(op)
         except (MemosError, TimeoutError, OSError) as e:
+            if failures >= _BREAKS and getattr(e, "code", "") == MemosError.code and isinstance(item, Path):
+                log.error("report_set_aside", why="the server breaks over it; its log says why")
+                set_aside(item)
+                return True
             self._away(e.code if isinstance(e, MemosError) else type(e).__name__)
             return False
         except Exception as e:
@@ -146,6 +151,10 @@ class Teller:
         try:
             self._link.call(lambda door: _said(door, verb, fields), _PATIENCE)
         except (InvalidInput, Conflict) as e:
+            from memos.client.failures import Elsewhere
+
+            if isinstance(e, Elsewhere):
+                raise Unavailable(str(e)) from None
             log.warning("report_refused", verb=verb, why=e.code)
         except NotFound as e:
             if verb != "forget":

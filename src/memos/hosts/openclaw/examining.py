@@ -29,7 +29,7 @@ def examine(home: Path) -> Examined:
     problems += [problem] if problem else []
     problem = _answers(config, home)
     problems += [problem] if problem else []
-    waiting = sum(1 for _ in (_home(config, home) / "hosts" / HOST / "spool").glob("*.jsonl"))
+    waiting = sum(1 for _ in (_home(config, home) / "hosts" / HOST).glob("spool*/*.jsonl"))
     if waiting and problem:
         problems.append("OpenClaw has something to report still; it does so when a server answers")
     return Examined(HOST, "user", seconds, tuple(problems), what="OpenClaw found the plugin and loaded it in")

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from memos.errors import InvalidInput
-from memos.hosts.edits import Edit, Receipt, apply, edit_json, read, sha, write
+from memos.hosts.edits import Edit, Receipt, apply, copy_of, edit_json, keep, read, sha, to_the_byte
 from memos.hosts.install import Installed, Standing
 from memos.hosts.jsonc import Document
 from memos.hosts.places import Reach
@@ -71,8 +71,7 @@ def uninstall(home: Path, *, dry_run: bool = False) -> Installed:
     known = None if receipt is None else receipt.files.get(str(path))
     edit = _taken_back(path, known, home)
     if not dry_run:
-        if edit.changes:
-            apply(edit)
+        apply(edit)
         if known is not None and known["copy"] is not None:
             (home / "hosts" / known["copy"]).unlink(missing_ok=True)
         _receipt_file(path, home).unlink(missing_ok=True)
@@ -143,9 +142,11 @@ def _put_in(document: Document, settings: dict[str, Any]) -> None:
 
 def _taken_back(path: Path, known: dict[str, Any] | None, home: Path) -> Edit:
     before = read(path)
-    copy = None if known is None or known["copy"] is None else read(home / "hosts" / known["copy"])
-    if before is None or (known is not None and sha(before) == known["wrote"]):
-        return Edit(path, before, copy if before is not None else None)
+    if before is None:
+        return Edit(path, None, None)
+    if (edit := to_the_byte(path, before, known, home)) is not None:
+        return edit
+    copy = copy_of(known, home)
     try:
         if not _is_in(_value(before)):
             return Edit(path, before, before)
@@ -184,14 +185,14 @@ def _keep(edit: Edit, home: Path) -> None:
         first = None if edit.before is None else _without_us(edit, known, home)
         copy = None if first is None else f"before/{file.stem}-{edit.path.name}"
         if copy is not None and first is not None:
-            write(home / "hosts" / copy, first)
+            keep(home / "hosts" / copy, first)
         known = {"copy": copy}
     assert edit.after is not None
     Receipt(HOST, "user", {str(edit.path): {**known, "wrote": sha(edit.after)}}).save(file)
 
 
 def _without_us(edit: Edit, known: dict[str, Any] | None, home: Path) -> bytes | None:
-    copy = None if known is None or known["copy"] is None else read(home / "hosts" / known["copy"])
+    copy = copy_of(known, home)
     if not _is_in(_value(edit.before)):
         return edit.before
     out = edit_json(edit.path, lambda document: _take_out(document, _value(copy)), edit.before, json5=True).after

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, StrictBool, model_validator
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, StrictStr, model_validator
 
 Text = Annotated[str, Field(strict=True)]
-Id = str | int | None
+Id = StrictStr | StrictInt | None
 Filters = dict[str, Any] | None
 Categories = list[Text] | None
 Many = 1_000

@@ -259,7 +259,7 @@ def _asked_in(id: str) -> Any:
     try:
         packed = id.removeprefix("export-")
         return json.loads(base64.urlsafe_b64decode(packed + "=" * (-len(packed) % 4)))
-    except (ValueError, binascii.Error):
+    except (ValueError, binascii.Error, RecursionError):
         raise InvalidInput(f"{id!r:.60} is no id of an export") from None
 
 

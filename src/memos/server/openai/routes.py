@@ -92,8 +92,8 @@ async def _answer(request: Request, memos: AsyncMemOS, frame: Frame, api: Api) -
     )
 
     entries = api.entries(body)
-    session = who.session or before or _session(body, opening(entries))
-    seed = json.dumps([session, str(utcnow().date()), body.get("previous_response_id") or ""])
+    session = who.session or before or _session(body, opening(entries, who.user))
+    seed = json.dumps([who.user, session, str(utcnow().date()), body.get("previous_response_id") or ""])
     around = Around(
         *(memos, who, session, fresh(entries, seed, partial(proxy.known.call, who.user)), proxy.known),
         acting=bool(body.get("tools")) or any(one.calls for one in entries),

@@ -99,10 +99,10 @@ def fresh(entries: Sequence[Entry], seed: str, known: Callable[[str], ToolCall |
     return Fresh(tuple(events), key, query, frozenset(one.text for one in entries))
 
 
-def opening(entries: Sequence[Entry]) -> str:
-    """A short mark of how a conversation began: of its first user message."""
+def opening(entries: Sequence[Entry], user: str) -> str:
+    """A short mark of how a conversation began: of who began it, and of the first user message."""
     first = next((one.text for one in entries if one.role == "user"), "")
-    return unique_key(NAME, first).hex()[:12]
+    return unique_key(NAME, user, first).hex()[:12]
 
 
 def texts(content: Any) -> str:

@@ -98,7 +98,7 @@ export class Capture {
     const asked = { ...more, query: fit(query, 10_000), max_tokens: this.tokens };
     const fields = { ...this.who(cursor, ctx), ...placed(this.config, ctx), ...asked };
     try {
-      return (await this.reach.tell("recall", fields, ms)).context ?? "";
+      return (await this.reach.tell("recall", fields, this.spool.patience(ms))).context ?? "";
     } catch (error) {
       this.log.warn(`memos: nothing is recalled: ${error.message}`);
       return "";
@@ -259,7 +259,7 @@ export class Capture {
     const task = fit(child.task || child.did?.task || "").trim();
     if (!id || !task || !child.did) return;
     const { result, steps, ok, error } = child.did;
-    const fields = { ...this.who(this.cursors.of(id), {}), task, name: child.name, key: `${run}:subagent`, steps };
+    const fields = { ...this.who(this.cursors.of(id), { sessionKey: child.parent }), task, name: child.name, key: `${run}:subagent`, steps };
     if (result) fields.result = fit(result);
     if (typeof ok === "boolean") fields.ok = ok;
     if (error) fields.error = fit(String(error), 20_000);
@@ -285,7 +285,7 @@ export class Capture {
       Object.assign(this.cursors.of(event.nextSessionId), { name: cursor.name, at: cursor.at ?? 0, runs: cursor.runs });
       this.cursors.save(this.cursors.of(event.nextSessionId));
     } else if (cursor.at !== null && !["shutdown", "restart", "compaction"].includes(event.reason)) {
-      if (this.config.capture !== false) this.spool.put("end_session", this.who(cursor, ctx));
+      if (this.config.capture !== false) this.spool.put("end_session", this.who(cursor, { ...event, ...ctx }));
     }
     await this.spool.flush(CLOSE_MS);
   }
@@ -315,7 +315,14 @@ export class Capture {
 
   who(cursor, ctx) {
     const agent = ctx.agentId && ctx.agentId !== "main" ? `openclaw:${ctx.agentId}`.slice(0, 256) : "openclaw";
-    return { session: cursor.name, agent };
+    return { session: cursor.name, agent, ...this.whose(ctx) };
+  }
+
+  /** Whose memory it is: of a sub-agent, that of the session it works for. */
+  whose(ctx) {
+    let key = ctx.sessionKey || (ctx.sessionId ? `session:${ctx.sessionId}` : "");
+    for (let up = 0; up < 10 && this.children.get(key)?.parent; up++) key = this.children.get(key).parent;
+    return this.reach.whose(key);
   }
 }
 

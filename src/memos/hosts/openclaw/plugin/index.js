@@ -9,6 +9,7 @@ import { Capture } from "./capture.js";
 import { Cursors } from "./cursors.js";
 import { Reach } from "./reach.js";
 import { Spool } from "./spool.js";
+import { digest } from "./transcript.js";
 
 const TOOL_MS = 30_000;
 const FIRST_MS = 25_000; // that a server which is started with the gateway has to be there
@@ -82,7 +83,9 @@ function shared(config, log) {
   else {
     const reach = new Reach(config, log);
     const folder = path.join(reach.home, "hosts", "openclaw");
-    const spool = new Spool(path.join(folder, "spool"), reach, log);
+    const { url, user, cube } = config; // what is for one memory is told to no other
+    const name = url || user || cube ? `spool-${digest(JSON.stringify([url, user, cube]))}` : "spool";
+    const spool = new Spool(path.join(folder, name), reach, log);
     all.set(key, { reach, spool, capture: new Capture(config, reach, spool, new Cursors(path.join(folder, "sessions")), log) });
   }
   return all.get(key);
@@ -109,7 +112,8 @@ function made(tool, ctx, reach, capture) {
     async execute(_id, args, signal) {
       const id = capture.session(ctx ?? {});
       const session = id ? capture.cursors.of(id).name : "";
-      const { text, details } = await reach.tool(tool.name, args, session, TOOL_MS, signal);
+      const whose = capture.whose(ctx ?? {});
+      const { text, details } = await reach.tool(tool.name, args, session, whose, TOOL_MS, signal);
       return { content: [{ type: "text", text }], details };
     },
   };

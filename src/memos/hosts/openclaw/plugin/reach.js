@@ -6,6 +6,8 @@ import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
 
+import { digest } from "./transcript.js";
+
 const PATHS = {
   start_turn: "/v1/turns",
   report_step: "/v1/steps",
@@ -15,9 +17,20 @@ const PATHS = {
 };
 const STARTING_MS = 60_000; // the library takes a second or two to load; more on a busy machine
 const AGAIN_MS = 60_000; // after a server that could not be started
+const MOST_AFTER_MS = 300_000; // that a server may ask us to wait
 
-/** The memory cannot be reached, or has no time: the same is to be told again later. */
-export class Away extends Error {}
+const OWN = /^([^:]*|(explicit|dashboard|tui|cron|boot|hook):.*)$/; // sessions of whoever owns the gateway; all others have a peer
+
+/** The memory cannot be reached, or has no time: the same is to be told again later; `after` so many ms, where the server says so. */
+export class Away extends Error {
+  constructor(message, after = 0) {
+    super(message);
+    this.after = after;
+  }
+}
+
+/** The server broke over what it was told, in a way nobody thought of: it may do so again and again. */
+export class Broke extends Away {}
 
 /** What was told is refused, and would be again. */
 export class Refused extends Error {}
@@ -31,9 +44,20 @@ export class Reach {
     this.child = null;
     this.starting = null;
     this.failedAt = 0;
-    this.whose = {};
-    if (config.user) this.whose.user = config.user;
-    if (config.cube) this.whose.cube = config.cube;
+  }
+
+  /** Whose memory a session is about: {user, cube}, as the settings say; with `scope: "sender"`, of each direct peer and each group
+   * their own, as OpenClaw keeps them apart by the key of the session.
+   */
+  whose(sessionKey) {
+    const rest = String(sessionKey || "unknown:").replace(/^agent:[^:]*:/, "").replace(/:(thread|topic):.*$/, "");
+    if (this.config.scope === "sender" && !OWN.test(rest)) {
+      return { user: rest.length <= 100 ? `openclaw:${rest}` : `openclaw:${rest.slice(0, 90)}:${digest(rest)}` };
+    }
+    const whose = {};
+    if (this.config.user) whose.user = this.config.user;
+    if (this.config.cube) whose.cube = this.config.cube;
+    return whose;
   }
 
   /** The answer to a verb of agents. Throws Away and Refused. `ms`: how long it may take. */
@@ -41,17 +65,17 @@ export class Reach {
     const { session, ...rest } = fields;
     const ends = verb === "end_session";
     const at = ends ? `/v1/sessions/${encodeURIComponent(session)}/end` : PATHS[verb];
-    const answer = await this.post(at, { ...(ends ? rest : fields), ...this.whose }, {}, ms);
+    const answer = await this.post(at, ends ? rest : fields, {}, ms);
     if (!("cube" in answer) && !("trigger" in answer)) throw new Away("what answers there is no MemOS server");
     return answer;
   }
 
   /** The result of one of the tools of `memos mcp`. Throws an Error that says what a person or a model can do. */
-  async tool(name, args, session, ms, signal) {
+  async tool(name, args, session, whose, ms, signal) {
     const headers = { Accept: "application/json, text/event-stream", "Mcp-Protocol-Version": "2025-06-18" };
     if (session) headers["X-Memory-Session"] = session;
-    if (this.config.user) headers["X-Memory-User"] = this.config.user;
-    if (this.config.cube) headers["X-Memory-Cube"] = this.config.cube;
+    if (whose.user) headers["X-Memory-User"] = whose.user;
+    if (whose.cube) headers["X-Memory-Cube"] = whose.cube;
     const call = { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name, arguments: args ?? {} } };
     let answer;
     try {
@@ -91,9 +115,11 @@ export class Reach {
       throw new Away(`the server wants a key (${response.status}): set keyFile in plugins.entries.memos.config`);
     }
     if (response.status >= 500 || [404, 408, 429].includes(response.status)) {
-      throw new Away(`the server answered ${response.status}${said(text)}`);
+      if (response.status === 500) throw new Broke(`the server answered 500${said(text)}; its log says why`);
+      const after = Number(response.headers.get("retry-after")) || 0;
+      throw new Away(`the server answered ${response.status}${said(text)}`, Math.min(after * 1_000, MOST_AFTER_MS));
     }
-    if (response.status >= 400) throw new Refused(`the server answered ${response.status}${said(text)}`);
+    if (response.status >= 400 && said(text)) throw new Refused(`the server answered ${response.status}${said(text)}`);
     try {
       const answer = JSON.parse(text);
       if (answer && typeof answer === "object") return answer;

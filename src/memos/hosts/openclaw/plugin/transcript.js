@@ -6,7 +6,7 @@ import { createHash } from "node:crypto";
 export const MOST_TEXT = 100_000; // characters
 export const MOST_OUTPUT = 20_000;
 const OPENS = "<memos-context>";
-const CLOSES = "</memos-context>";
+const TAGS = /<\/?memos-context>/g;
 const PLUMBING = new Set(["tool_search", "tool_describe", "tool_search_code"]); // how OpenClaw finds its own tools
 const ASIDE = new Set(["workdir", "cwd", "timeout", "timeoutMs", "yieldMs", "background", "pty", "env", "title", "description"]);
 const EXIT = /\s*\(Command exited with code (-?\d+)\)\s*$/; // of calls that are read again later, whose details are gone
@@ -18,14 +18,40 @@ export function digest(text) {
 
 /** A text without what memory had put before a prompt, of at most `most` characters: its beginning and its end. */
 export function fit(text, most = MOST_TEXT) {
-  for (let start; (start = text.indexOf(OPENS)) >= 0; ) {
-    const end = text.indexOf(CLOSES, start);
-    if (end < 0) break;
-    text = text.slice(0, start).trimEnd() + text.slice(end + CLOSES.length);
-  }
+  text = withoutBlocks(text);
   if (text.length <= most) return text.toWellFormed();
   const half = Math.floor(most / 2) - 20;
   return `${text.slice(0, half)}\n… ${text.length - 2 * half} characters …\n${text.slice(-half)}`.toWellFormed();
+}
+
+/** A text without blocks of ours, also those within one another, and those whose beginning or end was cut off: then one tag is left,
+ * alone at the end of its line.
+ */
+function withoutBlocks(text) {
+  const said = [];
+  let [at, start, depth, end] = [0, 0, 0, 0]; // `end`: behind the last tag that closed something in the block that is open
+  for (const { 0: tag, index } of text.matchAll(TAGS)) {
+    const after = index + tag.length;
+    if (tag === OPENS) {
+      if (depth++ === 0) [start, end] = [index, 0];
+    } else if (depth) {
+      end = after;
+      if (--depth === 0) at = taken(said, text, at, start, end);
+    } else if (!said.length && !at && ends(text, index - 1) && ends(text, after)) at = after;
+  }
+  const cut = depth > 0 && !end && ends(text, start + OPENS.length);
+  if (depth > 0 && (end || cut)) at = taken(said, text, at, start, end || text.length);
+  return said.join("") + text.slice(at);
+}
+
+/** Whether a line, or the text, begins or ends at a place. */
+function ends(text, at) {
+  return at < 0 || at >= text.length || text[at] === "\n";
+}
+
+function taken(said, text, at, start, end) {
+  said.push(text.slice(at, start).trimEnd());
+  return end;
 }
 
 /** The words of a message's content. */

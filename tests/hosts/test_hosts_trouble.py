@@ -1,0 +1,79 @@
+"""Hooks when what answers is slow, broken, busy, or no MemOS server at all: the host waits no longer, and nothing is lost."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from hosts_world import Host, Serve
+from openclaw_world import told
+
+Answering = Callable[[bytes], str]
+
+
+@pytest.fixture
+def answering() -> Iterator[Answering]:
+    """The address of something that answers whatever it is asked with the same bytes; with none it says nothing."""
+    open_: list[socket.socket] = []
+
+    def start(said: bytes) -> str:
+        listening = socket.create_server(("127.0.0.1", 0))
+        open_.append(listening)
+
+        def serve() -> None:
+            while True:
+                try:
+                    connection, _ = listening.accept()
+                except OSError:
+                    return
+                open_.append(connection)
+                connection.recv(65_536)
+                if said:
+                    connection.sendall(said)
+                    connection.close()
+
+        threading.Thread(target=serve, daemon=True).start()
+        return f"http://127.0.0.1:{listening.getsockname()[1]}"
+
+    yield start
+    for one in open_:
+        one.close()
+
+
+def reply(status: str, body: str = "{}", *heads: str) -> bytes:
+    return "\r\n".join((f"HTTP/1.1 {status}", f"Content-Length: {len(body)}", *heads, "", body)).encode()
+
+
+TROUBLE = {
+    "silent": (b"", "cannot be reached"),
+    "somebody else": (reply("405 Method Not Allowed", "<html>"), "no MemOS server"),
+    "somebody else in JSON": (reply("422 Unprocessable", '{"detail": "no"}'), "no MemOS server"),
+    "busy": (reply("429 Too Many", '{"error": {"code": "busy"}}', "Retry-After: 3600"), "answered 429"),
+    "broken": (reply("500 Broken", '{"error": {"code": "internal"}}'), "answered 500"),
+    "wants a key": (reply("401 Unauthorized", '{"error": {"code": "unauthorized"}}'), "answered 401"),
+    "half": (b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{", "cannot be reached"),
+    "no http": (b"SSH-2.0-OpenSSH\r\n", "cannot be reached"),
+    "endless": (reply("200 OK", "[" * 200_000), "no MemOS server"),
+}
+
+
+@pytest.mark.parametrize("trouble", sorted(TROUBLE))
+def test_a_turn_is_kept_and_the_host_does_not_wait(
+    trouble: str, answering: Answering, tmp_path: Path, serving: Serve
+) -> None:
+    said, why = TROUBLE[trouble]
+    home = tmp_path / "home"
+    host = Host("claude-code", home, tmp_path, ("--url", answering(said), "--deadline", "1"))
+    ran = host.prompt("Count the lines")
+    assert ran is not None and (ran.out, ran.code) == ("", 0) and why in ran.err and ran.seconds < 3
+    host.bash("wc -l a", "12 a")  # behind, so that it does not wait at all
+    host.say("There are 12.")
+    host.stop()
+    assert sum(one.seconds for one in host.ran) < 6
+    serving(home)
+    host.args = ()
+    host.end()
+    assert told(home) == ["Count the lines", "Bash: wc -l a\nok\n12 a", "There are 12."]

@@ -1,0 +1,53 @@
+"""What one user's session could not tell is never told as somebody else's: neither by another session, nor by another gateway."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hermes_world import Make, options, texts, turn
+from hosts_world import Host, Serve
+
+SECRET = "My safe opens with 4417"
+
+
+def test_hermes_what_a_speaker_of_a_gateway_left_behind_waits_for_that_speaker(make: Make, tmp_path: Path) -> None:
+    options(tmp_path, url="http://127.0.0.1:9", prefetch_seconds=0.5)
+    ada = make(platform="telegram", user_id="1")
+    turn(ada, SECRET, "I see.")
+    ada.shutdown()
+    options(tmp_path, url="", prefetch_seconds="")
+    bob = make("s2", platform="telegram", user_id="2")
+    turn(bob, "Good morning", "Hello.")
+    bob.shutdown()
+    assert texts(tmp_path / "home", user="telegram-2") == ["Good morning", "Hello."]
+    make("s3", platform="telegram", user_id="1").shutdown()
+    assert texts(tmp_path / "home", user="telegram-1") == [SECRET, "I see."]
+
+
+def test_hermes_what_a_profile_left_behind_waits_for_that_profile(make: Make, tmp_path: Path) -> None:
+    options(tmp_path, url="http://127.0.0.1:9", prefetch_seconds=0.5)
+    work = make(agent_identity="work")
+    turn(work, SECRET, "I see.")
+    work.shutdown()
+    options(tmp_path, url="", prefetch_seconds="")
+    make("s2").shutdown()
+    assert texts(tmp_path / "home") == []
+    make("s3", agent_identity="work").shutdown()
+    assert texts(tmp_path / "home", cube="default-hermes-work") == [SECRET, "I see."]
+
+
+@pytest.mark.parametrize("kind", ["claude-code", "codex", "dsh"])
+def test_hooks_what_a_project_of_one_user_left_behind_waits_for_that_user(
+    kind: str, tmp_path: Path, serving: Serve
+) -> None:
+    home = tmp_path / "home"
+    ada = Host(kind, home, tmp_path / "ada", ("--user", "ada", "--no-embedded"))
+    ada.prompt(SECRET)  # no server runs
+    serving(home)
+    bob = Host(kind, home, tmp_path / "bob", ("--user", "bob", "--no-embedded"))
+    bob.start()
+    bob.prompt("Good morning")
+    assert texts(home, user="bob") == ["Good morning"]
+    Host(kind, home, tmp_path / "ada2", ("--user", "ada", "--no-embedded")).start()
+    assert texts(home, user="ada") == [SECRET]
