@@ -17,6 +17,8 @@ from uuid import uuid4
 
 Serve = Callable[[Path], "subprocess.Popen[bytes]"]
 SRC = Path(__file__).parents[2] / "src"
+LONG = bool(os.environ.get("MEMOS_TEST_LONG"))  # read here: no test sees the variables of ours
+DAY = (20 if LONG else 4, 25)  # sessions of a scripted day, and turns of each
 
 
 def environment(home: Path, **more: str) -> dict[str, str]:

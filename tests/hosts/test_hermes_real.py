@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 from agent_model import REPLY, AgentModel
-from hosts_world import SRC
+from hosts_world import DAY, SRC
 
 from memos import MemOS
 
@@ -120,8 +120,9 @@ def test_a_morning_through_its_memory_manager_loses_nothing_and_stores_nothing_t
 
 
 @pytest.mark.slow
-def test_a_day_of_500_turns_loses_nothing_and_stores_nothing_twice_hermes(env: dict[str, str]) -> None:
-    told = day(env, seed=7, sessions=20, turns=25)
+def test_a_day_of_hermes_loses_nothing_and_stores_nothing_twice(env: dict[str, str]) -> None:
+    sessions, turns = DAY
+    told = day(env, seed=7, sessions=sessions, turns=turns)
     took = sorted(told["seconds"])
     print(
         f"\n{len(took)} prefetches, median {took[len(took) // 2] * 1e3:.0f} ms, p95 {took[int(len(took) * 0.95)] * 1e3:.0f} ms"

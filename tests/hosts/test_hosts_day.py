@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 import random
 from collections import Counter
 from pathlib import Path
 
 import pytest
-from hosts_world import Host
+from hosts_world import DAY, Host
 
 from memos.client import Client
 
@@ -107,9 +106,9 @@ def test_a_morning_loses_nothing_and_stores_nothing_twice(kind: str, home: Path,
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["claude-code", "codex", "dsh"])
-def test_a_day_of_500_turns_loses_nothing_and_stores_nothing_twice(kind: str, home: Path, tmp_path: Path) -> None:
-    whole = kind != "dsh" or os.environ.get("MEMOS_TEST_LONG")  # its events go the way of Claude Code's
-    day = run_day(kind, home, tmp_path, sessions=20 if whole else 4, turns=25)
+def test_a_day_loses_nothing_and_stores_nothing_twice(kind: str, home: Path, tmp_path: Path) -> None:
+    sessions, turns = DAY
+    day = run_day(kind, home, tmp_path, sessions, turns)
     took = sorted(day.seconds)
     print(
         f"\n{kind}: {len(took)} hooks, median {took[len(took) // 2] * 1e3:.0f} ms, p95 {took[int(len(took) * 0.95)] * 1e3:.0f} ms"

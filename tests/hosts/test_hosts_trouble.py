@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import socket
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from hosts_world import Host, Serve
+from hosts_world import Host
 from openclaw_world import told
 
 Answering = Callable[[bytes], str]
@@ -62,18 +63,17 @@ TROUBLE = {
 
 @pytest.mark.parametrize("trouble", sorted(TROUBLE))
 def test_a_turn_is_kept_and_the_host_does_not_wait(
-    trouble: str, answering: Answering, tmp_path: Path, serving: Serve
+    trouble: str, answering: Answering, tmp_path: Path, live: Path, user: str
 ) -> None:
     said, why = TROUBLE[trouble]
-    home = tmp_path / "home"
-    host = Host("claude-code", home, tmp_path, ("--url", answering(said), "--deadline", "1"))
+    whose = ("--user", user)
+    host = Host("claude-code", tmp_path / "home", tmp_path, ("--url", answering(said), "--deadline", "1", *whose))
     ran = host.prompt("Count the lines")
     assert ran is not None and (ran.out, ran.code) == ("", 0) and why in ran.err and ran.seconds < 3
     host.bash("wc -l a", "12 a")  # behind, so that it does not wait at all
     host.say("There are 12.")
     host.stop()
     assert sum(one.seconds for one in host.ran) < 6
-    serving(home)
-    host.args = ()
+    host.args = ("--url", json.loads((live / "server.json").read_text())["url"], *whose)
     host.end()
-    assert told(home) == ["Count the lines", "Bash: wc -l a\nok\n12 a", "There are 12."]
+    assert told(live, user) == ["Count the lines", "Bash: wc -l a\nok\n12 a", "There are 12."]

@@ -1,5 +1,5 @@
-"""A scripted day: 500 turns in 20 sessions of OpenClaw through the plugin's hooks, with gateways that are killed, a plugin that is
-off, a server that is away, events that come twice, and blocks that are pasted back.
+"""A scripted day of OpenClaw through the plugin's hooks, with gateways that are killed, a plugin that is off, a server that is away,
+events that come twice, and blocks that are pasted back.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from hosts_world import Serve
+from hosts_world import DAY, Serve
 from openclaw_world import Gateway, Session, node
 
 from memos.client import Client
@@ -19,7 +19,7 @@ pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(node() is None, reason="NOT TESTED: the plugin for OpenClaw needs Node 20 or later"),
 ]
-SESSIONS, TURNS = 20, 25
+SESSIONS, TURNS = DAY
 TOKENS = 300
 RULE = "Always answer in British English."
 
@@ -37,7 +37,7 @@ def everything(home: Path) -> tuple[Counter[str], list[str]]:
                 return out, [one.text for one in m.list(kinds=["policy"], limit=500).items]
 
 
-def test_a_day_of_500_turns_loses_nothing_and_stores_nothing_twice(tmp_path: Path, serving: Serve) -> None:
+def test_a_day_of_openclaw_loses_nothing_and_stores_nothing_twice(tmp_path: Path, serving: Serve) -> None:
     home, chance = tmp_path / "home", random.Random(6)
     server = serving(home)
     config = {"maxTokens": TOKENS}
@@ -74,10 +74,10 @@ def test_a_day_of_500_turns_loses_nothing_and_stores_nothing_twice(tmp_path: Pat
             gateway = Gateway(home, config)
         else:
             session.end(times=2 if chance.random() < 0.1 else 1)
-        if count == 200:
+        if count == len(turns) * 2 // 5:
             server.kill()
             server.wait()
-        if count == 240:
+        if count == len(turns) // 2:
             serving(home)
     for session in sessions:
         session.gateway, session.away = gateway, False

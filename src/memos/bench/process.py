@@ -106,6 +106,7 @@ def redis() -> Iterator[str | None]:
 def environment() -> dict[str, str]:
     """Of a process that runs the same code as this one, without any setting of the user's."""
     env = {k: v for k, v in os.environ.items() if not k.startswith("MEMOS_")}
+    env.pop("PYTHONDONTWRITEBYTECODE", None)  # what is installed is compiled once, not at each start
     return env | {
         "PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[2]), env.get("PYTHONPATH", "")]).strip(os.pathsep)
     }

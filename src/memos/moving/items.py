@@ -106,8 +106,8 @@ class Source:
     """A kind of foreign file. `fits`: whether a path is of this kind, by a cheap look at its structure, never by its name
     alone; `read`: its items, lazily. Readers are pure: they open files read-only, write nothing, follow no link out of the
     folder, run nothing that a file says, and raise InvalidInput for a whole file that is hostile or no such file.
-    `loose_ids`: another conversation or file may have the same id for something else, or the text under an id is changed in
-    place; an item is then known by its content, too.
+    `loose_ids`: another conversation or file may have the same id for something else, so that an item is known by its content,
+    too. (A note always is: its text may be changed under its id.)
     """
 
     name: str

@@ -65,4 +65,4 @@ def _memory(value: Any, where: str) -> Item:
     )
 
 
-SOURCE = Source("mem0", "mem0: what get_all or an export gives, as JSON", _fits, _read, loose_ids=True)
+SOURCE = Source("mem0", "mem0: what get_all or an export gives, as JSON", _fits, _read)

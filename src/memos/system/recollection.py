@@ -38,7 +38,8 @@ from memos.text.applies import Applies, Situation, alike, skill_applies, words_o
 from memos.text.signature import context_key
 
 CATCH_UP = 0.02  # seconds that reading what came in just now may take before it is recalled
-LEAST_FACT = 0.35  # score below which what was said is not shown as a fact
+LEAST_FACT = 0.35  # score below which what was said is not shown as a fact ...
+FEW = 10  # ... where more hits than these compete: a score compares them, and of a few it says little
 LEAST_EPISODE = 0.35  # score below which a past task is not shown
 CALLS = 12  # of the task that is going on, from which values of parameters are taken
 EPISODES = 12  # past tasks that are looked at
@@ -252,7 +253,8 @@ class Recollection:
         if self._plan.part(Tier.FACT):
             told = [h for h in hits if h.id not in going and h.memory.kind not in (Kind.SKILL, Kind.TOOL_CALL)]
             elsewhere = Elsewhere.of(db, told, guided=self._plan.part(Tier.GUIDANCE) is not None)
-            out += fact_candidates(told, frozenset(of_step), LEAST_FACT, self._zone, elsewhere)
+            least = LEAST_FACT if len(hits) > FEW else 0.0
+            out += fact_candidates(told, frozenset(of_step), least, self._zone, elsewhere)
         if self._plan.part(Tier.EXPERIENCE):
             best: dict[str, float] = {}
             for hit in hits:

@@ -106,6 +106,9 @@ def test_a_client_that_leaves_before_the_answer_ends_it_upstream(front: Front) -
     front.upstream.say(Answer("late", delay=4))
     with front.client(front.user) as client, pytest.raises(openai.APITimeoutError):
         ask(client, timeout=0.3)
+    wait_for(lambda: front.ask("GET", "/v1/usage", front.user).json()["total"]["calls"] == 1)
+    used = front.ask("GET", "/v1/usage", front.user).json()["total"]
+    assert used["input_tokens"] >= len(ASKED[0]["content"]) // 4, f"what was put in is paid all the same: {used}"
     began = time.monotonic()
     with front.client(front.user) as client:
         assert ask(client, [{"role": "user", "content": "Still there?"}]).choices[0].message.content == "Hello."

@@ -87,11 +87,13 @@ class Exchange:
         if ending is not None:
             await asyncio.wait({ending}, timeout=STORED)
 
-    def usage(self, answer: Answer) -> TokenUsage:
-        """What it used, as the server counted it, or guessed; nothing, where nothing was answered."""
+    def usage(self, answer: Answer, *, left: bool = False) -> TokenUsage:
+        """What it used, as the server counted it, or guessed; nothing, where nothing was answered, unless it was asked and the
+        client has `left`: what was put in is paid all the same.
+        """
         if answer.counted:
             return TokenUsage(answer.input_tokens, answer.output_tokens)
-        if not answer.text and not answer.calls:
+        if not answer.text and not answer.calls and not left:
             return TokenUsage()
         put_in = sum(len(one.text) for one in self.api.entries(self.body))
         came_out = len(answer.text) + sum(len(call.input) for call in answer.calls)

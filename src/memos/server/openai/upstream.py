@@ -117,7 +117,7 @@ async def _spoken(
             heard.take(read(events.other))
         said = heard.answer
         whole = said.finish is not None
-        passage.tell(exchange.usage(said), whole, _seconds(exchange))
+        passage.tell(exchange.usage(said, left=why == "left"), whole, _seconds(exchange))
         ending = exchange.around.after(said, None if whole else why or "failed")
     if ending is not None:
         await asyncio.wait({ending}, timeout=STORED)
@@ -147,7 +147,7 @@ async def _keep(exchange: Exchange, body: Any) -> None:
 
 async def _left(passage: Passage, exchange: Exchange) -> Response:
     """The client is gone before there was an answer."""
-    passage.tell(exchange.usage(Answer()), False, _seconds(exchange))
+    passage.tell(exchange.usage(Answer(), left=True), False, _seconds(exchange))
     exchange.around.after(Answer())
     return Response(status_code=LEFT)
 
