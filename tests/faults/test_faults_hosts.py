@@ -66,7 +66,9 @@ class Agent:
     def _hermes(self) -> Callable[[str, str, str], str]:
         provider = Provider()
         provider.save_config({"home": str(self.home), "user": self.user, "prefetch_seconds": 6.0}, str(self.folder))
-        provider.initialize(str(self.folder)[-60:], hermes_home=str(self.folder), platform="cli", agent_context="primary")
+        provider.initialize(
+            str(self.folder)[-60:], hermes_home=str(self.folder), platform="cli", agent_context="primary"
+        )
         self._clean.callback(provider.shutdown)
 
         def turn(prompt: str, output: str, reply: str) -> str:

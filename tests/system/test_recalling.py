@@ -499,3 +499,11 @@ def test_calls_are_data_too(memos: MemOS) -> None:
 def test_a_hint_whose_last_step_is_the_call_that_failed_does_not_forbid_it() -> None:
     hint = Hint(1, "s", "e", "shell", 3, "`shell`: `df`; then `shell`: `pg_dump`", "`shell`: `pg_dump`", T0)
     assert "; do not repeat `shell`: `pg_dump` before that." in hint_line(hint)
+
+
+def test_questions_that_were_asked_before_do_not_hide_the_fact_that_answers_them(memos: MemOS) -> None:
+    for n, said in enumerate(("My boat is called Wren.", "What is my boat called?", "What was my boat's name again?")):
+        turn = memos.start_turn(said, session=f"s{n}")
+        assert n == 0 or any("Wren" in t for t in shown(turn.recalled, Tier.FACT)), said
+        memos.end_turn("All right.", session=f"s{n}")
+        memos.flush()

@@ -188,6 +188,20 @@ def test_nobody_is_answered_in_the_name_of_another(front: Front) -> None:
         ask(client)
 
 
+def test_of_two_users_in_the_headers_neither_is_believed(front: Front) -> None:
+    before = len(front.upstream.requests)
+    headers = [
+        ("Authorization", f"Bearer {front.key(front.user, 'act')}"),
+        ("X-Memory-User", "a"),
+        ("X-Memory-User", "b"),
+    ]
+    answer = httpx2.post(
+        f"{front.live.url}/v1/chat/completions", json={"model": "stub", "messages": ASKED}, headers=headers
+    )
+    assert answer.status_code == 400 and "more than once" in answer.json()["error"]["message"]
+    assert len(front.upstream.requests) == before
+
+
 def test_a_cube_that_may_only_be_read_is_not_written(front: Front) -> None:
     owner = f"{front.user}-owner"
     front.ask("POST", "/v1/memories", owner, json={"messages": "My boat is called Wren."})

@@ -72,8 +72,13 @@ def _end_user(caller: Caller, body: Mapping[str, Any]) -> str | None:
 
 
 def _header(request: Request, name: str) -> str | None:
-    """A header; other letters than English ones are UTF-8."""
-    value = (request.headers.get(_PREFIX + name) or "").strip()
+    """A header; other letters than English ones are UTF-8. Raises InvalidInput where it stands there twice: of what a client and
+    a gateway before it say, nobody knows which was meant.
+    """
+    said = {value.strip() for value in request.headers.getlist(_PREFIX + name)}
+    if len(said) > 1:
+        raise InvalidInput(f"X-Memory-{name.title()} is there more than once; send it once")
+    value = next(iter(said), "")
     with contextlib.suppress(UnicodeError):
         value = value.encode("latin-1").decode()
     return value or None
