@@ -4,6 +4,7 @@ exports that write over one another.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import threading
 from collections.abc import AsyncIterator
@@ -118,6 +119,14 @@ def test_a_time_that_nobody_can_tell_costs_no_import(memos: MemOS, tmp_path: Pat
 def test_a_field_of_another_kind_costs_nothing_but_itself(memos: MemOS, tmp_path: Path, more: Any) -> None:
     path = own(tmp_path / "a.jsonl", said("1", **more), said("2", "I live in Rome."))
     assert bring_now(memos, path).new == 2
+
+
+def test_a_first_row_that_is_no_row_is_told(memos: MemOS, tmp_path: Path) -> None:
+    for text in ("a," * 200_000, "x" * 200_000):
+        (tmp_path / "a.csv").write_text(f"text,{text}\n{text}\n")
+        for how in ({}, {"source": "table"}):
+            with contextlib.suppress(InvalidInput):
+                bring_now(memos, tmp_path / "a.csv", **how)
 
 
 def test_a_message_of_endless_parts_is_not_gathered_for_ever(tmp_path: Path) -> None:

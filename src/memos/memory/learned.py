@@ -216,8 +216,8 @@ class Trial:
 @dataclass(frozen=True, slots=True)
 class Record:
     """What is counted of a policy or skill. `support`: distinct episodes that teach it; `gain`: how much better episodes went
-    with it than without (see `memos.evolution.value.gain`); `passes`, `fails`, `handed`: trials. `reliability` in [0, 1]: the mean of
-    the Beta posterior (`memos.evolution.value.reliability`).
+    with it than without (`memos.evolution.value.gain`); `passes`, `fails`, `handed`: trials. `reliability` in [0, 1]: the mean
+    of the Beta posterior (`memos.evolution.value.reliability`).
     """
 
     support: int = 0

@@ -7,7 +7,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -48,7 +48,7 @@ def _fits(path: Path) -> bool:
         first = start.decode("utf-8-sig", "ignore").splitlines()[0]
     except IndexError:
         return False
-    cells = next(csv.reader([first], delimiter=_delimiter(first)), [])
+    cells = _cells(first, _delimiter(first))
     return len(cells) > 1 and (_NAMES.fullmatch(path.name) is not None or "text" in _places(cells, {}))
 
 
@@ -66,7 +66,7 @@ def _read(path: Path, *, columns: Mapping[str, str] | None = None) -> Iterator[I
 def _rows(found: _Lines, name: str, columns: Mapping[str, str]) -> Iterator[Item]:
     first = next(found, "")
     delimiter = _delimiter(first)
-    titles = next(csv.reader([first], delimiter=delimiter), [])
+    titles = _cells(first, delimiter)
     places = _places(titles, columns)
     if "text" not in places:
         raise InvalidInput(
@@ -131,8 +131,15 @@ def _places(titles: list[str], columns: Mapping[str, str]) -> dict[str, int]:
 
 def _delimiter(line: str) -> str:
     """What stands between the cells: what cuts the first row into the most."""
-    count: Callable[[str], int] = lambda mark: len(next(csv.reader([line], delimiter=mark), []))  # noqa: E731
-    return max(_DELIMITERS, key=count)
+    return max(_DELIMITERS, key=lambda mark: len(_cells(line, mark)))
+
+
+def _cells(line: str, delimiter: str) -> list[str]:
+    """The cells of a row; none where it is no row of a table."""
+    try:
+        return next(csv.reader([line], delimiter=delimiter), [])
+    except csv.Error:
+        return []
 
 
 class _Lines:
