@@ -20,7 +20,7 @@ def chat(tmp_path: Path) -> Path:
 
 def test_a_chat_is_taken_in_and_read(memos: Memos, answer: Answer, chat: Path) -> None:
     dry = memos("import", str(chat), "--dry-run").stdout
-    assert "1 messages" in dry
+    assert "1 message " in dry
     assert "nothing was stored" in dry
     assert "chat.jsonl, line 2: it has no text" in dry
     assert answer("import", str(chat))["new"] == 1
@@ -123,5 +123,5 @@ def test_the_place_of_what_is_bad_can_be_read(memos: Memos, tmp_path: Path) -> N
     (tmp_path / "what.json").write_text('{"a": 1}')
     assert (
         "what.json: a: it is no conversation"
-        in memos("import", str(tmp_path / "what.json"), "--from", "chatgpt").stdout
+        in memos("import", str(tmp_path / "what.json"), "--from", "chatgpt", code=1).stdout
     )

@@ -203,9 +203,7 @@ def test_r158_what_is_said_after_everything_was_cleared_is_kept(make: Make) -> N
     agent = make("first")
     agent.turn(FACT)
     with client(agent.home, agent.user) as memory:
-        memory.delete_all(hard=True) if hasattr(memory, "delete_all") else memory.delete(
-            [one.id for one in memory.list(limit=500).items], hard=True
-        )
+        memory.delete([one.id for one in memory.list(limit=500).items], hard=True)
     agent.turn("AFTER-CLEAR-1 is the word", reply="Noted.")
     assert agent.stored() == ["AFTER-CLEAR-1 is the word", "Noted."]
     assert "teal" not in make("second").turn("What about AFTER-CLEAR-1 and my kayak?")

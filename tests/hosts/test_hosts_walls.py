@@ -8,6 +8,8 @@ import pytest
 from hermes_world import Make, options, texts, turn
 from hosts_world import Host, Serve
 
+from memos.hosts.doctor import overview
+
 SECRET = "My safe opens with 4417"
 
 
@@ -16,6 +18,7 @@ def test_hermes_what_a_speaker_of_a_gateway_left_behind_waits_for_that_speaker(m
     ada = make(platform="telegram", user_id="1")
     turn(ada, SECRET, "I see.")
     ada.shutdown()
+    assert overview(tmp_path / "home", tmp_path).waiting >= 1
     options(tmp_path, url="", prefetch_seconds="")
     bob = make("s2", platform="telegram", user_id="2")
     turn(bob, "Good morning", "Hello.")

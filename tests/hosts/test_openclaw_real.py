@@ -22,6 +22,7 @@ from agent_model import REPLY, AgentModel
 from test_hosts_real import memos, told, variables
 
 from memos import MemOS
+from memos.hosts.jsonc import Document
 
 VERSION = "2026.9.6"
 FOLDER, NODE = os.environ.get("MEMOS_TEST_OPENCLAW"), os.environ.get("MEMOS_TEST_OPENCLAW_NODE")
@@ -151,6 +152,9 @@ def test_a_gateway_starts_a_server_recalls_and_tells_of_sub_agents(tmp_path: Pat
     home = tmp_path / "home"
     claw = OpenClaw(tmp_path, model.url)
     memos(claw.env, home, "hosts", "install", "openclaw")
+    settings = Document(claw.config.read_text(), json5=True)
+    settings.put(("plugins", "entries", "memos", "config", "scope"), "sender")  # its own sessions stay the owner's
+    claw.config.write_text(settings.text)
     with (tmp_path / "gateway.log").open("w") as log:
         gateway = subprocess.Popen([*claw.words, "gateway", "run"], env=claw.env, stdout=log, stderr=log, text=True)
     try:

@@ -102,24 +102,21 @@ def bring_in(
     again, nothing is stored twice.
     """
     from memos.cli import render_care, render_moving
-    from memos.moving.looks import names
 
     state = state_of(ctx)
     if kinds:
         from memos.moving.sources import SOURCES
 
         known = [{"name": source.name, "title": source.title} for source in SOURCES]
-        return state.answer(known, print_all(render_moving.kinds(known)))
+        state.answer(known, print_all(render_moving.kinds(known)))
+        return
     if path is None:
         raise InvalidInput("name a file or folder to take in; --list shows what kinds are known")
     if name is not None:
         with _memory(ctx, url, key_file) as memory:
-            report = memory.import_cube(path, name, **({} if url else {"user": state.user}))
-        return state.answer(report, print_all(render_care.archived("imported", report, path)))
-    if kind is None and path.is_file() and "manifest.json" in names(path):
-        raise InvalidInput(
-            f"{path} is an archive, of which a new cube is made; name the cube: memos import {path} NAME"
-        )
+            made = memory.import_cube(path, name, **({} if url else {"user": state.user}))
+        state.answer(made, print_all(render_care.archived("imported", made, path)))
+        return
     source = _source(path, kind, column or [], of)
     with _memory(ctx, url, key_file) as memory, _progress(state) as watch:
         from memos.moving.bring import bring_now
@@ -128,11 +125,11 @@ def bring_in(
             memory, path, source=source, session=session, dry_run=dry_run, facts=facts, bad=bad, progress=watch,
             **_where(ctx, state, url),
         )  # fmt: skip
-    problem = None
-    if wait and done.new and not dry_run and url is None:
-        problem = _finished(state, done.new)
+    problem = _finished(state, done.new) if wait and done.new and not dry_run and url is None else None
     into = _whom(_where(ctx, state, url))
-    return state.answer(done, print_all(*render_moving.report(done, into), *([problem] if problem else [])))
+    state.answer(done, print_all(*render_moving.report(done, into), *([problem] if problem else [])))
+    if done.bad and not done.items:
+        raise typer.Exit(1)  # nothing of it could be taken
 
 
 def _whom(where: dict[str, Any]) -> str:
@@ -141,6 +138,12 @@ def _whom(where: dict[str, Any]) -> str:
 
 
 def _source(path: Path, kind: str | None, columns: list[str], of: str | None) -> Source | str | None:
+    from memos.moving.looks import names
+
+    if kind is None and path.is_file() and "manifest.json" in names(path):
+        raise InvalidInput(
+            f"{path} is an archive, of which a new cube is made; name the cube: memos import {path} NAME"
+        )
     if of is not None and not columns:
         from memos.moving.sources import detect, named, only
 

@@ -51,7 +51,7 @@ def many(count: int, noun: str) -> str:
     """A number of things: 1 memory, 2 memories."""
     if count != 1:
         noun = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
-    return f"{count} {noun}"
+    return f"{count:,} {noun}"
 
 
 def table(names: Iterable[str], rows: Iterable[Sequence[object]], title: str | None = None) -> Table:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from memos.cli.render import pairs, safe, table
+from memos.cli.render import many, pairs, safe, table
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 def report(found: Report, into: str | None = None) -> list[Any]:
     """What an import found and did. `into`: whose memory it goes to."""
     held = [
-        f"{count:,} {what}"
+        many(count, what)
         for count, what in (
-            (found.messages, "messages"),
-            (found.notes, "notes"),
-            (found.turns, f"turns with {found.steps:,} steps"),
-            (found.skills, "skills"),
+            (found.messages, "message"),
+            (found.notes, "note"),
+            (found.turns, "turn"),
+            (found.skills, "skill"),
         )
         if count
     ]
@@ -31,6 +31,7 @@ def report(found: Report, into: str | None = None) -> list[Any]:
         (
             ("from", f"{found.title}"),
             ("holds", ", ".join(held) or "nothing that can be taken"),
+            ("steps", f"{found.steps:,}" if found.steps else None),
             ("sessions", f"{found.sessions:,}" if found.sessions else None),
             ("dates", f"{found.first[:10]} to {found.last[:10]}" if found.first and found.last else None),
             ("no date", f"{found.undated:,}, which get the time of the import" if found.undated else None),

@@ -6,13 +6,12 @@ import os
 
 from memos.hosts.reach import Memory, Refused
 from memos.hosts.session import Session, digest
-from memos.moving.transcript import MOST_TEXT, OWN_TOOLS, SUBAGENTS, Call, Turn, fit, helper_turn, turns
+from memos.moving.transcript import MOST_TEXT, OWN_TOOLS, SUBAGENTS, Call, Turn, fit, helper_turn, portions, turns
 
 TYPE_CHECKING = False  # as in typing, which takes longer to import than the rest of this
 if TYPE_CHECKING:
     from typing import Any
 
-_BATCH = 200  # steps of one call
 _MOST_STEPS = 1_000  # of one sub-agent
 let_go: list[str] = []
 """The verbs that were refused in this run, which the hook says on stderr."""
@@ -102,8 +101,7 @@ def _end(memory: Memory, session: Session, who: dict[str, Any], turn: Turn, at: 
             said.append((id, text))
     place = {name: value for name, value in who.items() if name not in ("environment", "max_tokens")}
     calls = _missed_helpers(memory, session, place, calls)
-    for first in range(0, len(calls), _BATCH):
-        steps = [call.fields() for call in calls[first : first + _BATCH]]
+    for steps in portions(call.fields() for call in calls):
         _told(
             memory,
             "end_turn",
@@ -125,7 +123,8 @@ def helper_run(host: str, path: str, id: str, kind: str, reply: str) -> dict[str
     if turn is None or not turn.text:
         return None
     result = fit(reply if reply.strip() else "\n\n".join(said[1] for said in turn.said[-1:]), MOST_TEXT)
-    steps = [call.fields() for call in turn.calls if not call.tool.startswith(OWN_TOOLS)][-_MOST_STEPS:]
+    last = (call.fields() for call in reversed(turn.calls) if not call.tool.startswith(OWN_TOOLS))
+    steps = next(portions(last, _MOST_STEPS), [])[::-1]
     run = {"task": fit(turn.text, MOST_TEXT), "name": kind[:100] or "subagent", "key": f"{id}:{digest(result)}"}
     return {**run, "steps": steps, **({"result": result} if result.strip() else {})}
 

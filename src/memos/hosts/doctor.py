@@ -24,13 +24,14 @@ _PATIENCE = 30.0  # seconds
 @dataclass(frozen=True, slots=True)
 class Overview:
     """What is installed where. `server`: the address of the one that runs on the home. `behind`: sessions of which something
-    could not be reported yet.
+    could not be reported yet. `waiting`: files of reports in the queues of plugins (Hermes, OpenClaw).
     """
 
     home: Path
     server: str | None
     behind: int
     places: tuple[Standing, ...]
+    waiting: int = 0
 
     def lines(self) -> list[str]:
         """For people."""
@@ -47,6 +48,10 @@ class Overview:
             out.append(f"{one.host} ({one.scope}): {what}{f'; {one.problem}' if one.problem else ''}")
         if self.behind:
             out.append(f"{self.behind} sessions have something to report still; the next session of the host does it")
+        if self.waiting:
+            out.append(
+                f"{self.waiting} files of reports wait in queues of plugins; memos hosts doctor says what they wait for"
+            )
         return out
 
 
@@ -81,7 +86,9 @@ def overview(home: Path, project: Path) -> Overview:
     places = [standing(place_of(host, where)) for host in HOSTS for where in (None, project)] + standings(home)
     shown = tuple(p for p in places if p.scope == "user" or p.events or p.problem)
     behind = len(list((home / "hosts" / "sessions").glob("*.behind")))
-    return Overview(home, running(str(home)), behind, shown)
+    queues = ("hermes/*/*-*/*.json", "openclaw/spool*/*.jsonl")
+    waiting = sum(1 for queue in queues for _ in (home / "hosts").glob(queue))
+    return Overview(home, running(str(home)), behind, shown, waiting)
 
 
 def examine(place: Place, home: Path) -> Examined:

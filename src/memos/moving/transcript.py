@@ -10,13 +10,14 @@ import re  # which json loads anyway
 
 TYPE_CHECKING = False  # as in typing, which takes longer to import than the rest of this
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from typing import Any, TypeAlias
 
     Reader: TypeAlias = "_Claude | _Codex"
 
 MOST_OUTPUT = 20_000  # characters of what a tool gave back; the rest of a file that was read says little
 MOST_TEXT = 100_000  # characters of a message
+_MOST_BODY = 8 << 20  # bytes of the steps of one report, half of what a server takes by default
 _NAME, _OPENS, _TAGS = "memos-context>", "<memos-context>", re.compile("</?memos-context>")
 _SHELLS = frozenset({"Bash", "exec_command", "shell", "shell_command", "local_shell"})
 _ASIDE = frozenset({"description", "timeout", "run_in_background", "workdir", "yield_time_ms", "max_output_tokens"})
@@ -291,6 +292,21 @@ def fitted(value: Any, depth: int = 0) -> Any:
             return {**value, "data": f"({len(value['data'])} characters of data)"}
         return {str(k): fitted(v, depth + 1) for k, v in value.items()}
     return [fitted(v, depth + 1) for v in value[:1_000]] if isinstance(value, list) else value
+
+
+def portions(steps: Iterable[dict[str, Any]], most: int = 200) -> Iterator[list[dict[str, Any]]]:
+    """Steps as reports take them: so many, and so many bytes, as one body may have for a server."""
+    out: list[dict[str, Any]] = []
+    size = 0
+    for step in steps:
+        weight = len(json.dumps(step))
+        if out and (len(out) == most or size + weight > _MOST_BODY):
+            yield out
+            out, size = [], 0
+        out.append(step)
+        size += weight
+    if out:
+        yield out
 
 
 def fit(text: str, most: int) -> str:

@@ -75,6 +75,7 @@ class Streams:
             return
         self.check_room()
         self._open += 1
+        self._gauge.set(self._open)
         try:
             yield
         finally:

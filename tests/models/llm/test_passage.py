@@ -66,6 +66,16 @@ async def test_an_answer_comes_as_it_is_whatever_its_status_and_is_counted(llm_s
     assert (told[0].user, told[0].model, told[0].usage) == ("ada", "openai-compatible:a", TokenUsage(3, 4))
 
 
+def test_a_name_that_nobody_answered_to_has_no_row_of_its_own() -> None:
+    told: list[Call] = []
+    llms = Llms({"chat": made("openai-compatible:a", "http://127.0.0.1:1")}, told.append)
+    for name in ("made-up-1", "made-up-2", "a", "b"):
+        passage = llms.passage(name, "chat", "ada", others=True)
+        assert passage is not None
+        passage.tell(TokenUsage(), name == "b", 0.1)
+    assert [call.model.partition(":")[2] for call in told] == ["other", "other", "a", "b"]
+
+
 async def test_who_asks_what_takes_long_does_not_shut_the_server_for_others(llm_server: LlmServer) -> None:
     model = make_chat_model("openai-compatible:a", base_url=llm_server.url, api_key="sk-x", timeout=0.2)
     assert model is not None

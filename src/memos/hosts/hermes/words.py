@@ -8,12 +8,11 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
-from memos.moving.transcript import MOST_OUTPUT, MOST_TEXT, fit, fitted, text_of
+from memos.moving.transcript import MOST_OUTPUT, MOST_TEXT, fit, fitted, portions, text_of
 
 _FENCED = re.compile(r"<\s*memory-context\s*>.*?(?:</\s*memory-context\s*>|\Z)", re.DOTALL | re.IGNORECASE)
 _SHELL, DELEGATE = "terminal", "delegate_task"
 _OWN = ("memos_", "memory")  # our tools, and the host's memory, whose writes are told in a hook of their own
-_BATCH = 200  # steps of one report
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +24,7 @@ class Lived:
 
     def batches(self) -> list[list[dict[str, Any]]]:
         """The steps in portions that one report holds."""
-        return [list(self.steps[n : n + _BATCH]) for n in range(0, len(self.steps), _BATCH)]
+        return list(portions(self.steps))
 
 
 def clean(text: Any) -> str:

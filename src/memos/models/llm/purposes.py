@@ -67,10 +67,13 @@ class Llms:
         if not own and chosen.dialect.path != CHAT_PATH:  # the model stands in the address
             return None
         model = chosen.model if own else str(name)
-        model_id = chosen.model_id if own else f"{chosen.model_id.partition(':')[0]}:{name}"
+        provider = chosen.model_id.partition(":")[0]
+        model_id = chosen.model_id if own else f"{provider}:{name}"
 
         def tell(usage: TokenUsage, answered: bool, seconds: float) -> None:
-            self._record(Call(user, purpose, model_id, usage, answered, seconds))
+            there = own or answered or usage.output_tokens > 0  # names that callers make up have no row of their own
+            told = model_id if there else f"{provider}:other"
+            self._record(Call(user, purpose, told, usage, answered, seconds))
 
         self._check(user)
         return Passage(chosen, model, model_id, chosen.dialect.path, tell)

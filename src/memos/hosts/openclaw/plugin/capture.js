@@ -9,6 +9,7 @@ const START_MS = 13_000; // what a prompt waits for a server that is being start
 const END_MS = 20_000; // OpenClaw waits 30 s for agent_end
 const CLOSE_MS = 1_500; // of the 2 s that it has for the ends of all sessions when it stops
 const MOST_STEPS = 1_000; // of one sub-agent
+const MOST_BODY = 8 << 20; // bytes of them, half of what a server takes by default
 const MOST = 2_000; // runs and calls that are held in memory
 const SKIPPED = ["heartbeat", "cron", "memory"];
 
@@ -238,7 +239,7 @@ export class Capture {
   helped(child, event, run) {
     const parts = turns(event.messages, 0, run);
     const asked = parts.find((turn) => turn.user);
-    const steps = parts.flatMap((turn) => turn.calls).slice(-MOST_STEPS);
+    const steps = lastOf(parts.flatMap((turn) => turn.calls).slice(-MOST_STEPS));
     const result = parts.flatMap((turn) => turn.said).at(-1)?.[1];
     child.did = { task: asked ? words(asked.user.content) : "", result, steps, ok: event.success, error: event.error };
     if (child.stays) this.report(child, run);
@@ -324,6 +325,13 @@ export class Capture {
     for (let up = 0; up < 10 && this.children.get(key)?.parent; up++) key = this.children.get(key).parent;
     return this.reach.whose(key);
   }
+}
+
+/** The last of the steps, as many as one body may hold for a server. */
+function lastOf(steps) {
+  let [at, left] = [steps.length, MOST_BODY];
+  while (at > 0 && (left -= Buffer.byteLength(JSON.stringify(steps[at - 1]))) >= 0) at--;
+  return steps.slice(at);
 }
 
 /** Where the agent works: the repository it is in, else what the settings say. */
