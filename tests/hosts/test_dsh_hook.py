@@ -66,11 +66,13 @@ def test_the_journal_goes_with_the_session_and_a_resumed_one_begins_another(home
 
 def test_what_was_not_told_keeps_the_journal_until_it_is(home: Path, tmp_path: Path) -> None:
     host = session(home, tmp_path, "session-1")
-    host.args = ("--url", "http://127.0.0.1:9", "--no-embedded")
+    host.args = ("--no-embedded",)
+    found = (home / "server.json").rename(home / "hidden.json")
     host.prompt("Build the harbour")
     host.say("Built.")
     host.stop()
     host.end()
+    found.rename(home / "server.json")
     assert host.transcript.exists() and not listed(home)
     session(home, tmp_path, "session-2").start()
     assert listed(home) == ["Build the harbour", "Built."]

@@ -40,6 +40,21 @@ def test_hermes_what_a_profile_left_behind_waits_for_that_profile(make: Make, tm
     assert texts(tmp_path / "home", cube="default-hermes-work") == [SECRET, "I see."]
 
 
+@pytest.mark.parametrize("kind", ["group", "channel", "thread"])
+def test_hermes_what_somebody_said_in_private_is_not_recalled_in_a_group(kind: str, make: Make, tmp_path: Path) -> None:
+    ada = {"platform": "telegram", "user_id": "1", "user_name": "Ada"}
+    private = make("s1", **ada, chat_type="dm", chat_id="1")
+    turn(private, SECRET, "I see.")
+    private.on_session_end()
+    private.shutdown()
+    group = make("s2", **ada, chat_type=kind, chat_id="-7")
+    assert "4417" not in turn(group, "What does my safe open with?", "I do not know.")
+    assert "4417" not in group.handle_tool_call("memos_search", {"query": "safe"})
+    group.shutdown()
+    assert "4417" in turn(make("s3", **ada, chat_type="dm", chat_id="1"), "What does my safe open with?", "4417.")
+    assert texts(tmp_path / "home", user=f"telegram-{kind}--7") == ["What does my safe open with?", "I do not know."]
+
+
 @pytest.mark.parametrize("kind", ["claude-code", "codex", "dsh"])
 def test_hooks_what_a_project_of_one_user_left_behind_waits_for_that_user(
     kind: str, tmp_path: Path, serving: Serve

@@ -22,6 +22,7 @@ log = get_logger(__name__)
 NAME = "memos"
 DRAIN_SECONDS, CLOSE_SECONDS = 4.0, 2.0  # Hermes gives its providers five seconds, and ends them then
 _SWITCHES = 1.0  # seconds that word of a new session may take; Hermes gives it in another thread than the first message
+_SHARED = ("group", "channel", "thread")  # chats in which several people read
 _CHECKPOINTS = 2  # what is told before a compression is on disk, or it is said that it is not
 _PROMPT = """# MemOS memory
 What was said and done in earlier sessions is remembered. What fits a message comes with it by itself, in <memos-context>: \
@@ -250,8 +251,7 @@ class Provider:
             self._problem = str(e)
             _warn(about, self._problem)
             raise
-        speaker = str(about.get("user_id_alt") or about.get("user_id") or "")
-        who = Who.of(self._options, platform=platform, profile=self._profile, speaker=speaker)
+        who = Who.of(self._options, platform=platform, profile=self._profile, speaker=_speaker(about))
         self._link = link = Link(self._options, who)
         if writes:
             self._teller = Teller(link, outbox.root_of(self._options.folder, who.user, who.cube, who.agent))
@@ -270,6 +270,14 @@ class Provider:
     def _named(self, session_id: str) -> str:
         """The session a hook is about."""
         return session_id or self._session or "default"
+
+
+def _speaker(about: Mapping[str, Any]) -> str:
+    """Who speaks in a gateway. In a group it is the group: nothing that somebody said in private is recalled before others."""
+    kind, chat = str(about.get("chat_type") or "dm"), about.get("chat_id")
+    if kind in _SHARED and chat:
+        return f"{kind}-{chat}"
+    return str(about.get("user_id_alt") or about.get("user_id") or "")
 
 
 def _warn(about: Mapping[str, Any], problem: str) -> None:
