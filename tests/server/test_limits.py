@@ -7,6 +7,7 @@ import contextlib
 import socket
 import time
 from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 
 import httpx2
 import pytest
@@ -15,6 +16,7 @@ from serving import Live, Starter, in_process
 
 from memos import AsyncMemOS
 from memos.errors import Busy, InvalidInput
+from memos.models.llm.port import ChatReply, ChatRequest, Piece
 from memos.server.app import create_app
 from memos.server.limits import RateLimit, check_messages
 from memos.server.options import ServerOptions
@@ -368,3 +370,27 @@ def test_after_all_that_the_server_is_well(strict: Live) -> None:
         assert client.get("/ready").json()["status"] == "ready"
     assert strict.process.poll() is None
     assert not [line for line in strict.log if "Traceback" in line or "request_broke" in line]
+
+
+async def test_no_more_models_are_asked_than_streams_may_be_open(tmp_path: Path) -> None:
+    asked: list[str] = []
+
+    class Slow:
+        model_id = "page:slow"
+
+        async def complete(self, request: ChatRequest) -> ChatReply:
+            return ChatReply("yes")
+
+        async def stream(self, request: ChatRequest) -> AsyncIterator[Piece]:
+            asked.append("asked")
+            await asyncio.sleep(0.3)
+            yield Piece(reply=ChatReply("yes"))
+
+    memos = AsyncMemOS(tmp_path, embedder="none", llm=Slow(), reading="fast")
+    app = create_app(memos, ServerOptions(streams=1))
+    inside = httpx2.AsyncClient(transport=httpx2.ASGITransport(app=app), base_url="http://127.0.0.1:8000")
+    async with app.router.lifespan_context(app), inside:
+        body = {"query": "Is it late?", "stream": True, "add": False}
+        answers = await asyncio.gather(*(inside.post("/v1/chat", json=body) for _ in range(4)))
+    assert sorted(answer.status_code for answer in answers) == [200, 429, 429, 429]
+    assert asked == ["asked"]

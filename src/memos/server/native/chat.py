@@ -136,9 +136,9 @@ async def chat(memos: Core, whose: WhoseTooDep, frame: FrameDep, body: Chat) -> 
     }
     if not body.stream:
         return reply(await memos.chat(**options))
-    frame.streams.check_room()
-    stopped = to_json(ChatError("unavailable", CUT_OFF)).decode()
-    return frame.streams.reply(await begun(_told(memos, options | {"suggest": body.suggest})), stopped=stopped)
+    with frame.streams.promised():
+        events = await begun(_told(memos, options | {"suggest": body.suggest}))
+    return frame.streams.reply(events, stopped=to_json(ChatError("unavailable", CUT_OFF)).decode())
 
 
 async def _told(memos: AsyncMemOS, options: dict[str, Any]) -> AsyncGenerator[str | None, None]:

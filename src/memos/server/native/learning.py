@@ -109,9 +109,9 @@ async def follow(
     read the cube any more, or the server stops; come back with the last id you have.
     """
     place = whose.place()
-    frame.streams.check_room()
-    told = _told(memos, request, place, _cursor(after, last_event_id))
-    return frame.streams.reply(await begun(told))
+    with frame.streams.promised():
+        events = await begun(_told(memos, request, place, _cursor(after, last_event_id)))
+    return frame.streams.reply(events)
 
 
 @router.get(

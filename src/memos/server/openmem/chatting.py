@@ -69,9 +69,9 @@ async def chat(memos: AsyncMemOS, caller: Caller, frame: Frame, body: ChatBody) 
         "info": {**(body.info or {}), **{name: value for name, value in labels.items() if value is not None}},
     }
     if body.stream:
-        return frame.streams.reply(
-            await begun(_told(memos, options)), stopped=_frame(ChatError("unavailable", CUT_OFF))
-        )
+        with frame.streams.promised():
+            events = await begun(_told(memos, options))
+        return frame.streams.reply(events, stopped=_frame(ChatError("unavailable", CUT_OFF)))
     answer = await memos.chat(**options)
     if body.add_message_on_answer and not body.async_mode:
         await memos.flush(user=user)

@@ -96,9 +96,10 @@ async def complete(core: AsyncMemOS, caller: Caller, body: ChatBody) -> Response
 
 async def stream(core: AsyncMemOS, caller: Caller, frame: Frame, body: ChatBody) -> Response:
     """The answer as it is made: `reasoning` and `text`, and `error` where it fails."""
-    frame.streams.check_room()
-    asked = await prepared(core, caller, body)
-    return frame.streams.reply(await begun(_plain(asked, asked.options(STREAM))), stopped=STOPPED)
+    with frame.streams.promised():
+        asked = await prepared(core, caller, body)
+        events = await begun(_plain(asked, asked.options(STREAM)))
+    return frame.streams.reply(events, stopped=STOPPED)
 
 
 async def business(core: AsyncMemOS, caller: Caller, frame: Frame, body: BusinessBody) -> Response:
@@ -106,10 +107,11 @@ async def business(core: AsyncMemOS, caller: Caller, frame: Frame, body: Busines
     keys = frame.options.business_keys
     if not any(hmac.compare_digest(key.encode(), body.business_key.encode()) for key in keys):
         raise AccessDenied(wording.NO_BUSINESS)
-    frame.streams.check_room()
-    asked = await prepared(core, caller, body, search=body.need_search)
     more = {} if body.need_search else {"limit": 0}
-    return frame.streams.reply(await begun(_plain(asked, asked.options(STREAM) | more)), stopped=STOPPED)
+    with frame.streams.promised():
+        asked = await prepared(core, caller, body, search=body.need_search)
+        events = await begun(_plain(asked, asked.options(STREAM) | more))
+    return frame.streams.reply(events, stopped=STOPPED)
 
 
 async def prepared(core: AsyncMemOS, caller: Caller, body: ChatBody, *, search: bool = True) -> Asked:

@@ -24,10 +24,10 @@ _STAGES = {"reasoning": "reasoning", "answering": "2"}
 
 async def playground(core: AsyncMemOS, caller: Caller, frame: Frame, body: PlaygroundBody) -> Response:
     """The stream. Its first `reference` is what was found, its second what the model was shown, numbered as answers cite it."""
-    frame.streams.check_room()
-    asked = await prepared(core, caller, body)
-    options = asked.options(STREAM) | {"cite": True, "suggest": True}
-    return frame.streams.reply(await begun(_told(asked, options)), stopped=STOPPED)
+    with frame.streams.promised():
+        asked = await prepared(core, caller, body)
+        events = await begun(_told(asked, asked.options(STREAM) | {"cite": True, "suggest": True}))
+    return frame.streams.reply(events, stopped=STOPPED)
 
 
 async def _told(asked: Asked, options: dict[str, Any]) -> Frames:
