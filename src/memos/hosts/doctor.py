@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from memos.hosts.hook import HOSTS
-from memos.hosts.install import Standing, standing
+from memos.hosts.install import Examined, Standing, standing
 from memos.hosts.places import Place, place_of
 from memos.hosts.reach import running
 from memos.hosts.session import digest
@@ -53,30 +53,6 @@ class Overview:
                 f"{self.waiting} files of reports wait in queues of plugins; memos hosts doctor says what they wait for"
             )
         return out
-
-
-@dataclass(frozen=True, slots=True)
-class Examined:
-    """How an installed hook did. `seconds`: its round trip, as the host would wait for it. `problems`: what is wrong, to be
-    mended from the first on. `what` took these seconds.
-    """
-
-    host: str
-    scope: str
-    seconds: float | None
-    problems: tuple[str, ...]
-    what: str = "a hook took"
-
-    @property
-    def well(self) -> bool:
-        """Whether nothing is wrong."""
-        return not self.problems
-
-    def lines(self) -> list[str]:
-        """For people."""
-        head = f"{self.host} ({self.scope}): {'well' if self.well else 'not well'}"
-        took = [] if self.seconds is None else [f"{self.what} {self.seconds * 1_000:.0f} ms"]
-        return [head, *(f"  {line}" for line in (*took, *self.problems))]
 
 
 def overview(home: Path, project: Path) -> Overview:

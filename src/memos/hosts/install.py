@@ -42,6 +42,30 @@ class Standing:
     what: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Examined:
+    """How an installed hook did. `seconds`: its round trip, as the host would wait for it. `problems`: what is wrong, to be
+    mended from the first on. `what` took these seconds.
+    """
+
+    host: str
+    scope: str
+    seconds: float | None
+    problems: tuple[str, ...]
+    what: str = "a hook took"
+
+    @property
+    def well(self) -> bool:
+        """Whether nothing is wrong."""
+        return not self.problems
+
+    def lines(self) -> list[str]:
+        """For people."""
+        head = f"{self.host} ({self.scope}): {'well' if self.well else 'not well'}"
+        took = [] if self.seconds is None else [f"{self.what} {self.seconds * 1_000:.0f} ms"]
+        return [head, *(f"  {line}" for line in (*took, *self.problems))]
+
+
 def install(place: Place, reach: Reach, home: Path, *, mcp: bool = True, dry_run: bool = False) -> Installed:
     """Write the hooks and the MCP server into a host's files, beside what is there. Doing it again changes nothing, or what is
     asked otherwise now. Raises InvalidInput for a file that cannot be read, Conflict for an MCP server of this name that is not

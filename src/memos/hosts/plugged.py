@@ -6,8 +6,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Protocol, cast
 
-from memos.hosts.doctor import Examined
-from memos.hosts.install import Installed, Standing
+from memos.hosts.install import Examined, Installed, Standing
 from memos.hosts.places import Reach
 
 PLUGINS = {

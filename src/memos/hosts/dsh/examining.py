@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from memos.hosts.doctor import Examined, try_hook
+from memos.hosts.doctor import try_hook
 from memos.hosts.dsh.installing import HOST, plugin_file, plugin_text, standing
+from memos.hosts.install import Examined
 
 
 def examine(home: Path) -> Examined:

@@ -9,10 +9,10 @@ import subprocess
 import time
 from pathlib import Path
 
-from memos.hosts.doctor import Examined
 from memos.hosts.hermes.installing import HOST, hermes_home, standing
 from memos.hosts.hermes.options import load
 from memos.hosts.hermes.outbox import waiting
+from memos.hosts.install import Examined
 
 _PATIENCE = 90.0  # seconds
 _TRIED = """

@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from memos.hosts.doctor import Examined
+from memos.hosts.install import Examined
 from memos.hosts.jsonc import Document
 from memos.hosts.openclaw.installing import HOST, NAME, config_file, standing
 from memos.hosts.reach import Away, Refused, Server, key_in, running
