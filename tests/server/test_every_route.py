@@ -363,6 +363,7 @@ SAMPLES: dict[tuple[str, str], Sample] = {
     ("GET", "/compat/mem0/v1/events"): Sample("own"),
     ("POST", "/compat/mem0/v3/memories/search"): asked("own", lambda c: {"user_id": "x", "query": SECRET}),
     ("POST", "/compat/mem0/v2/memories/search"): asked("own", lambda c: {"user_id": "x", "query": SECRET}),
+    ("POST", "/compat/mem0/v1/memories/search"): asked("own", lambda c: {"user_id": "x", "query": SECRET}),
     ("POST", "/compat/mem0/search"): asked("own", lambda c: {"user_id": "x", "query": SECRET}),
     ("POST", "/compat/mem0/v3/memories"): asked("own", lambda c: {"filters": {"user_id": "x"}}),
     ("POST", "/compat/mem0/v2/memories"): asked("own", lambda c: {"filters": {"user_id": "x"}}),

@@ -335,3 +335,13 @@ class _Served:
     async def __aexit__(self, *error: object) -> None:
         await self._client.__aexit__(*error)
         await self._life.__aexit__(*error)
+
+
+async def test_the_first_clients_are_answered_a_bare_list(wire: Wire) -> None:
+    await wire.add("tea", user_id="alice")
+    asked = {"query": "tea", "user_id": "alice"}
+    (found,) = await wire("POST", "/v1/memories/search/", json=asked)
+    assert found["memory"] == "tea"
+    told = await wire("POST", "/v1/memories/search/", json={**asked, "output_format": "v1.1"})
+    assert [each["id"] for each in told["results"]] == [found["id"]]
+    assert await wire("POST", "/v1/memories/search/", json={**asked, "user_id": "bob"}) == []

@@ -87,6 +87,7 @@ class SearchBody(Named):
     fields: list[Text] | None = None
     categories: Categories = None
     metadata: dict[str, Any] | None = None
+    output_format: Text | None = None
 
 
 class ListBody(Named):

@@ -13,12 +13,12 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from memos.compat.mem0.changing import UNCHANGED
-from memos.compat.mem0.finding import Wanted
+from memos.compat.mem0.finding import Searched, Wanted
 from memos.compat.mem0.scopes import ENTITIES
 from memos.errors import InvalidInput
 from memos.memory.ids import new_id
 from memos.server.app import Core
-from memos.server.caller import WRITE, CallerDep
+from memos.server.caller import WRITE, Caller, CallerDep
 from memos.server.frame import FrameDep
 from memos.server.limits import check_messages
 from memos.server.mem0 import bodies, events
@@ -26,6 +26,7 @@ from memos.server.mem0.answers import answers
 from memos.server.mem0.codes import PREFIX, ok
 from memos.server.mem0.paths import EitherRoute, name_of
 from memos.server.mem0.tenant import MESSAGES_ONLY, mem0_of, wanted_of
+from memos.system import AsyncMemOS
 
 PAGE = 100
 THRESHOLD = 0.1
@@ -91,8 +92,20 @@ async def get_events(
 @router.post("/v2/memories/search", **answers("Search, as earlier clients do."))
 async def search(memos: Core, caller: CallerDep, body: bodies.SearchBody) -> Response:
     """What answers a question, best first."""
+    found = await _found(memos, caller, body)
+    return ok({"results": found.results, **({"reasons": found.reasons} if found.reasons else {})})
+
+
+@router.post("/v1/memories/search", **answers("Search, as the first clients do."))
+async def search_first(memos: Core, caller: CallerDep, body: bodies.SearchBody) -> Response:
+    """The same as a bare list, unless `output_format` is v1.1."""
+    found = await _found(memos, caller, body)
+    return ok({"results": found.results} if body.output_format == "v1.1" else found.results)
+
+
+async def _found(memos: AsyncMemOS, caller: Caller, body: bodies.SearchBody) -> Searched:
     top_k = body.top_k if body.top_k is not None else body.limit
-    found = await mem0_of(memos, caller).search(
+    return await mem0_of(memos, caller).search(
         body.query,
         _with_metadata(body),
         Wanted(body.show_expired, body.latest_only, body.categories or (), fields=body.fields or ()),
@@ -102,7 +115,6 @@ async def search(memos: Core, caller: CallerDep, body: bodies.SearchBody) -> Res
         reference_date=body.reference_date,
         breakdown=True,
     )
-    return ok({"results": found.results, **({"reasons": found.reasons} if found.reasons else {})})
 
 
 def _with_metadata(body: bodies.SearchBody) -> Any:
