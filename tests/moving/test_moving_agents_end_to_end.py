@@ -184,3 +184,20 @@ def test_an_import_that_was_killed_goes_on_where_it_was(tmp_path: Path) -> None:
         found = memos.episodes(limit=100).items
         assert len(found) == 60
         assert all(len(memos.episode(e.id).steps) == 5 for e in found)
+
+
+def test_what_hooks_reported_already_is_not_stored_again(tmp_path: Path) -> None:
+    path = claude_home(tmp_path)
+    with MemOS(tmp_path / "home", embedder="none") as memos:
+        live = {"session": "s0", "agent": "claude-code"}
+        memos.start_turn("Install numpy in the container", key="p0:mark", recall=False, **live)
+        memos.report_step("Bash", "pip install numpy", error="error: command 'gcc' not found", call_id="c0", **live)
+        memos.end_turn("numpy is installed; gcc was missing.", key="p0:reply", **live)
+        before = memos.count(kinds=["trace", "tool_call"], filter={"session": "s0"})
+        dry = bring_now(memos, path, dry_run=True)
+        assert (dry.turns, dry.known, dry.new) == (2, 1, 1)
+        done = bring_now(memos, path)
+        assert (done.turns, done.known, done.new) == (2, 1, 1)
+        assert memos.count(kinds=["trace", "tool_call"], filter={"session": "s0"}) == before
+        assert memos.count(kinds=["trace"], filter={"session": "s1"}) == 2
+        assert bring_now(memos, path).new == 0

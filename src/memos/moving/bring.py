@@ -29,6 +29,7 @@ from memos.storage.names import check_name
 _OURS = frozenset((ours.SOURCE.name, graph_file.SOURCE.name))
 _PIECE = 2_000  # items read at once
 _PAGE = 5_000
+_EPISODES = 50  # of a session that are looked at
 _SECONDS_PER_ITEM = 0.001  # measured, see docs/moving.md
 _SECONDS_PER_STEP = 0.004
 
@@ -91,14 +92,14 @@ async def _bring(
     try:
         with BadFile(bad) as rows:
             await _read(door, spool, kind, path, tell)
-            await _find_known(door, spool, kind.name)
+            live = await _find_known(door, spool, kind.name)
             report = spool.report(kind.name, kind.title, str(path), dry_run=dry_run)
             if dry_run:
                 new = report.items - report.known
                 seconds = new * _SECONDS_PER_ITEM + report.steps * _SECONDS_PER_STEP
                 rows.write(spool.bad_rows())
                 return replace(report, new=new, seconds=round(seconds, 3))
-            storing = Storing(door, spool, kind.name, tag=kind.name not in _OURS, facts=facts)
+            storing = Storing(door, spool, kind.name, tag=kind.name not in _OURS, facts=facts, live=live)
             await storing.all(tell)
             told = spool.report(kind.name, kind.title, str(path), dry_run=False)
             rows.write(spool.bad_rows())
@@ -137,19 +138,31 @@ async def _read(door: Door, spool: Spool, kind: Source, path: Path, tell: Watch)
         tell(Progress("reading", done))
 
 
-async def _find_known(door: Door, spool: Spool, name: str) -> None:
-    """Note what the cube has already, by the ids of its messages, and by what was said to an agent."""
+async def _find_known(door: Door, spool: Spool, name: str) -> frozenset[str]:
+    """Note what the cube has already, by the ids of its messages, and by what was said to an agent. Returns the sessions that
+    were reported as they happened, by a hook or a plugin.
+    """
     if not spool.count():
-        return
+        return frozenset()
     where = None if name in _OURS else {"message_id": {"contains": f"{name}:"}}
     async for memory in _all(door, where):
         spool.know([id for id in (memory.message_id, f"{ours.OWN_ID}{memory.id}") if id is not None])
+    live: set[str] = set()
     for session in spool.worked_sessions():
         said = [memory.text[:MOST_MARKED] async for memory in _all(door, {"session": session, "role": "user"})]
         spool.know_turns(session, said)
+        if said and await _was_live(door, session, name):
+            live.add(session)
     if names := spool.skill_names():
         there = {skill.name for skill in await door.ask("skills", limit=1_000)}
         spool.know([f"skill:{name}" for name in names if name in there])
+    return frozenset(live)
+
+
+async def _was_live(door: Door, session: str, source: str) -> bool:
+    """Whether another agent than an import reported what was done in a session."""
+    page = await door.ask("episodes", session=session, limit=_EPISODES)
+    return any(episode.agent != source for episode in page.items)
 
 
 async def _all(door: Door, where: Any) -> AsyncIterator[Memory]:

@@ -24,15 +24,20 @@ _LONGEST_KEY = 200
 
 
 class Storing:
-    """Stores items, and counts. `new`: those that were not there before; `refused`: those that the memory did not take."""
+    """Stores items, and counts. `new`: those that were not there before; `refused`: those that the memory did not take. `live`:
+    sessions that were reported as they happened; a turn that is known there is whole.
+    """
 
-    def __init__(self, door: Door, spool: Spool, source: str, *, tag: bool, facts: bool) -> None:
+    def __init__(
+        self, door: Door, spool: Spool, source: str, *, tag: bool, facts: bool, live: frozenset[str] = frozenset()
+    ) -> None:
         self._door, self._spool, self._source, self._facts = door, spool, source, facts
         self._tags = (source,) if tag else ()
         self.new = self.refused = 0
         self._begun: set[str] = set()  # sessions that have an episode of this source open
         self._ends: dict[str, str | None] = {}  # sessions that end with an episode that is over, and when
         self._whole = spool.closed_sessions()
+        self._live = live
         self._before: tuple[str, list[dict[str, Any]]] = ("", [])
         self._skills: set[str] | None = None
 
@@ -46,6 +51,8 @@ class Storing:
                 break
             items = [item for item, known in batch if not known]
             match batch[0][0]:
+                case Worked(session=session) if session in self._live and not items:
+                    pass
                 case Worked() as turn:
                     await self._one(turn, self._turn(turn))
                 case Skill() as skill:
