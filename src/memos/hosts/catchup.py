@@ -35,8 +35,12 @@ def take_over(
     if not path or not os.path.isfile(path):
         return
     found, end = turns(session.host, path, session.offset)
+    known = _imported(memory, session, who, found, before)
     for number, turn in enumerate(found):
         at = None
+        if known is not None and turn.at and _time(turn.at) <= known:
+            session.offset = turn.end
+            continue
         if turn.text is not None:
             if before is not None and _is(turn, before):
                 return
@@ -48,6 +52,25 @@ def take_over(
         if cut is not None:
             return
     session.offset = end
+
+
+def _imported(
+    memory: Memory, session: Session, who: dict[str, Any], found: list[Turn], before: tuple[str, str] | None
+) -> float | None:
+    """Until when `memos import` brought the turns of a session that is met here for the first time; None for a new one."""
+    if session.offset or session.turn or not found or (before is not None and _is(found[0], before)):
+        return None
+    last = memory.imported(who)
+    return None if last is None or _time(last) == float("inf") else _time(last)
+
+
+def _time(said: str) -> float:
+    from datetime import datetime  # not for every hook
+
+    try:
+        return datetime.fromisoformat(said).timestamp()
+    except ValueError:
+        return float("inf")
 
 
 def _is(turn: Turn, message: tuple[str, str]) -> bool:

@@ -17,6 +17,7 @@ else:
         import socket
 
 STATE = "server.json"
+IMPORTER = "transcripts"  # the agent in whose name `memos import` tells what it reads in transcripts
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _MOST_ANSWER = 16 << 20
 
@@ -36,6 +37,10 @@ class Memory:
 
     def tell(self, verb: str, fields: dict[str, Any]) -> dict[str, Any]:
         """The answer to a verb of agents. Raises Away and Refused."""
+        raise NotImplementedError
+
+    def imported(self, who: dict[str, Any]) -> str | None:
+        """When the last turn of a session was that an import of transcripts brought; None where none did. Raises Away."""
         raise NotImplementedError
 
     def close(self) -> None:
@@ -62,7 +67,7 @@ class Server(Memory):
         if verb == "end_session":
             fields = dict(fields)
             path = path.format(_quoted(str(fields.pop("session"))))
-        status, body = self._post(self._path + path, json.dumps(fields).encode())
+        status, body = self._ask(self._path + path, json.dumps(fields).encode())
         if status >= 500 or status in (401, 403, 404, 408, 429):
             raise Away(f"the server answered {status}")
         try:
@@ -75,13 +80,31 @@ class Server(Memory):
             raise Away("what answers there is no MemOS server")
         return answer
 
-    def _post(self, path: str, body: bytes) -> tuple[int, bytes]:
+    def imported(self, who: dict[str, Any]) -> str | None:
+        """When the last turn of a session was that an import of transcripts brought. Raises Away."""
+        asked = {
+            "session": who["session"],
+            "agent": IMPORTER,
+            "limit": "1",
+            "user": who.get("user"),
+            "cube": who.get("cube"),
+        }
+        query = "&".join(f"{name}={_quoted(str(value))}" for name, value in asked.items() if value is not None)
+        status, body = self._ask(f"{self._path}/v1/episodes?{query}", b"", "GET")
+        if status >= 500 or status in (408, 429):
+            raise Away(f"the server answered {status}")
+        try:
+            return str(json.loads(body)["items"][0]["last_at"])
+        except (ValueError, RecursionError, LookupError, TypeError):
+            return None
+
+    def _ask(self, path: str, body: bytes, method: str = "POST") -> tuple[int, bytes]:
         left = self._until - time.monotonic()
         if left <= 0.005:
             raise Away("no time is left")
         if self._tls:
-            return self._post_tls(path, body, left)
-        head = f"POST {path} HTTP/1.1\r\nHost: {self._place}\r\nContent-Type: application/json\r\n"
+            return self._ask_tls(path, body, method, left)
+        head = f"{method} {path} HTTP/1.1\r\nHost: {self._place}\r\nContent-Type: application/json\r\n"
         head += f"Content-Length: {len(body)}\r\nAccept: application/json\r\nConnection: close\r\n"
         if self._key:
             head += f"Authorization: Bearer {self._key}\r\n"
@@ -130,7 +153,7 @@ class Server(Memory):
             raise ValueError("half an answer")
         return int(first[1]), got[cut + 4 :]
 
-    def _post_tls(self, path: str, body: bytes, left: float) -> tuple[int, bytes]:
+    def _ask_tls(self, path: str, body: bytes, method: str, left: float) -> tuple[int, bytes]:
         import http.client
 
         connection = http.client.HTTPSConnection(self._host, self._port, timeout=left)
@@ -138,7 +161,7 @@ class Server(Memory):
         if self._key:
             headers["Authorization"] = f"Bearer {self._key}"
         try:
-            connection.request("POST", path, body, headers)
+            connection.request(method, path, body, headers)
             response = connection.getresponse()
             return response.status, response.read(_MOST_ANSWER)
         except (OSError, http.client.HTTPException) as e:
@@ -154,6 +177,10 @@ class Nowhere(Memory):
         self._home = home
 
     def tell(self, verb: str, fields: dict[str, Any]) -> dict[str, Any]:
+        """Raise Away."""
+        raise Away(f"no server runs on {self._home}")
+
+    def imported(self, who: dict[str, Any]) -> str | None:
         """Raise Away."""
         raise Away(f"no server runs on {self._home}")
 
@@ -183,6 +210,17 @@ class Embedded(Memory):
         if recalled is not None:
             out["recalled"] = {"context": recalled.context}
         return out
+
+    def imported(self, who: dict[str, Any]) -> str | None:
+        """When the last turn of a session was that an import of transcripts brought. Raises Away."""
+        from memos.errors import MemosError
+
+        where = {name: who[name] for name in ("user", "cube") if who.get(name) is not None}
+        try:
+            found = self._open().episodes(session=who["session"], agent=IMPORTER, limit=1, **where).items
+        except MemosError as e:
+            raise Away(e.code) from None
+        return found[0].last_at.isoformat() if found else None
 
     def _open(self) -> Any:
         if self._system is None:
