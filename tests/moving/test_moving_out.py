@@ -199,3 +199,15 @@ def test_a_markdown_export_can_be_read_as_notes(memos: MemOS, tmp_path: Path) ->
     bring_now(memos, written(tmp_path / "c.json", chats(2)))
     write_markdown_now(memos, tmp_path / "out")
     assert bring_now(memos, tmp_path / "out", user="reader", dry_run=True).notes > 0
+
+
+def test_nothing_is_fetched_when_an_exported_note_is_shown(memos: MemOS, tmp_path: Path) -> None:
+    hostile = (
+        'Look ![here](https://evil.example/?q=1) and <IMG src="//evil.example/x"> and [a link](https://ok.example) a<b'
+    )
+    memos.add(hostile, session="page")
+    write_markdown_now(memos, tmp_path / "vault")
+    (day,) = (tmp_path / "vault" / "conversations" / "page").iterdir()
+    text = day.read_text("utf-8")
+    assert r"Look !\[here](https://evil.example/?q=1) and \<IMG src" in text
+    assert "[a link](https://ok.example) a<b" in text

@@ -30,6 +30,10 @@ from memos.storage.held import abandoned, hold
 from memos.text import front_matter
 
 MARK = "memos-export.json"  # tells a folder that an export made, and that a later one may replace
+_LOADS = re.compile(  # an image, or HTML that loads something
+    r"(?<=!)\[|<(?=/?(?:img|iframe|frame|video|audio|source|embed|object|link|script|style|svg|base|form|input|meta)\b)",
+    re.IGNORECASE,
+)
 _SAFE = re.compile(r"[a-z0-9][a-z0-9_-]{0,59}")
 _ODD = re.compile(r'[\s\\/:*?"<>|#^\[\]\0-\x1f\x7f.]+')
 _RAW = frozenset((Kind.TRACE, Kind.TOOL_CALL))
@@ -187,7 +191,8 @@ def _page(memory: Memory) -> str:
     sources = [source.memory_id for source in memory.sources if source.memory_id]
     if sources:
         about["sources"] = sources
-    body = memory.text if memory.title is None else f"# {_line(memory.title)}\n\n{memory.text}"
+    said = _inert(memory.text)
+    body = said if memory.title is None else f"# {_line(memory.title)}\n\n{said}"
     days = {
         _day_file(memory.session, memory, source.time) for source in memory.sources if memory.session and source.time
     }
@@ -216,7 +221,12 @@ def _local(memory: Memory, at: datetime | None = None) -> datetime:
 
 
 def _quoted(text: str) -> str:
-    return "\n".join(f"> {line}".rstrip() for line in text.splitlines())
+    return "\n".join(f"> {line}".rstrip() for line in _inert(text).splitlines())
+
+
+def _inert(text: str) -> str:
+    """The text, in which nothing is fetched or run when a program shows it: somebody else may have put it there."""
+    return _LOADS.sub(r"\\\g<0>", text)
 
 
 def _line(text: str) -> str:
