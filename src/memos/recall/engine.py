@@ -20,7 +20,7 @@ from memos.logs import get_logger
 from memos.memory.hit import Hit, SearchResult, SearchStatus
 from memos.memory.number import share, whole
 from memos.memory.time import load_zone, utcnow
-from memos.models.embed import Embedder, LocalEmbedder
+from memos.models.embed import Embedder, LocalEmbedder, Vectors
 from memos.models.rerank import Reranker
 from memos.recall import pack as packing
 from memos.recall.ask import Ask, Trace
@@ -48,6 +48,7 @@ class Recall:
 
     def __init__(self, embedder: Embedder | None, reranker: Reranker | None = None) -> None:
         self.embedder = embedder
+        self._embedding: dict[tuple[asyncio.AbstractEventLoop, str, str], asyncio.Task[Vectors]] = {}
         self.reranker = reranker
         self._warmed = False
 
@@ -121,8 +122,7 @@ class Recall:
 
     async def _vector(self, embedder: Embedder, query: str, reasons: list[str]) -> NDArray[np.float32]:
         """The question's vector, or an empty one with a reason: a model that fails, or is slow to load, holds no answer up."""
-        task = asyncio.ensure_future(embedder.embed([query], purpose="query"))
-        task.add_done_callback(lambda t: t.cancelled() or t.exception())  # one that comes too late is nobody's concern
+        task = self._asked(embedder, query)
         done, _ = await asyncio.wait({task}, timeout=QUERY_SECONDS)
         if not done:
             reasons.append(
@@ -134,6 +134,21 @@ class Recall:
         except ModelError as e:
             reasons.append(f"answered without vectors: {e}")
             return np.zeros(0, np.float32)
+
+    def _asked(self, embedder: Embedder, query: str) -> asyncio.Task[Vectors]:
+        """The embedding of a question; two searches at once that ask the same share it."""
+        key = (asyncio.get_running_loop(), embedder.model_id, query)
+        task = self._embedding.get(key)
+        if task is None:
+            task = self._embedding[key] = asyncio.ensure_future(embedder.embed([query], purpose="query"))
+
+            def done(ended: asyncio.Task[Vectors]) -> None:
+                del self._embedding[key]
+                if not ended.cancelled():
+                    ended.exception()  # one that comes too late is nobody's concern
+
+            task.add_done_callback(done)
+        return task
 
     async def _understand(self, query: str, ask: Ask, cubes: Mapping[str, CubeStore]) -> Question:
         answers = await asyncio.gather(
