@@ -263,6 +263,11 @@ async def test_a_bad_skill_among_good_ones_leaves_nothing_behind(memos: AsyncMem
 # -- sharing ---------------------------------------------------------------------------------------------------------
 
 
+async def test_without_skills_nothing_is_written(memos: AsyncMemOS, tmp_path: Path) -> None:
+    assert await memos.export_skills(tmp_path / "none") == []
+    assert not (tmp_path / "none").exists()
+
+
 @pytest.fixture
 async def team(memos: AsyncMemOS) -> AsyncMemOS:
     """Ana has learned a skill; Bo may write to the cube of the team."""

@@ -149,7 +149,7 @@ class Skills(Base):
         if not zip:
             assert target is not None
             files = {name: data for skill in skills for name, data in skill_folder.files_of(skill).items()}
-            return await asyncio.to_thread(write_folders, target, files, overwrite=overwrite)
+            return await asyncio.to_thread(write_folders, target, files, overwrite=overwrite) if files else []
         data = await asyncio.to_thread(skill_folder.zip_of, skills)
         if target is None:
             return data
