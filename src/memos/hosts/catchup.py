@@ -38,7 +38,7 @@ def take_over(
     known = _imported(memory, session, who, found, before)
     for number, turn in enumerate(found):
         at = None
-        if known is not None and turn.at and _time(turn.at) <= known:
+        if known is not None and turn.at and (time := _time(turn.at)) is not None and time <= known:
             session.offset = turn.end
             continue
         if turn.text is not None:
@@ -61,16 +61,16 @@ def _imported(
     if session.offset or session.turn or not found or (before is not None and _is(found[0], before)):
         return None
     last = memory.imported(who)
-    return None if last is None or _time(last) == float("inf") else _time(last)
+    return None if last is None else _time(last)
 
 
-def _time(said: str) -> float:
+def _time(said: str) -> float | None:
     from datetime import datetime  # not for every hook
 
     try:
         return datetime.fromisoformat(said).timestamp()
     except ValueError:
-        return float("inf")
+        return None
 
 
 def _is(turn: Turn, message: tuple[str, str]) -> bool:

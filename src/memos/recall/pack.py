@@ -21,6 +21,7 @@ OPEN, CLOSE = "<memos-context>", "</memos-context>"
 WHOLE = 280  # characters up to which a memory is shown whole; longer ones are shown by their best passage
 FACTS_OF = 3  # hits whose facts are all shown; of the others only facts that were found themselves
 PASSAGE = 240  # characters of such a passage
+_LEAST, _FEW = 0.35, 10
 # What could be taken for structure: our own tags, those by which prompts mark who speaks, and the marks of chat templates.
 _TAG = re.compile(
     r"[<＜﹤]\s*[/／]?\s*(?:memos-context[^<>＞﹥]*|(?:memor(?:y|ies)|facts|system|developer|assistant|user|human|instructions?"
@@ -36,6 +37,11 @@ _UNSEEN = re.compile(
     "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
     "\U000e0000-\U000e00ff]|(?<=[!-~])[\u034f\u200c\u200d\ufe00-\ufe0f]+(?=[!-~])"
 )
+
+
+def least_score(competing: int) -> float:
+    """The score below which a hit is not shown to an agent. A score compares hits, and says little of a few: then it is 0."""
+    return _LEAST if competing > _FEW else 0.0
 
 
 def tokens(text: str) -> int:

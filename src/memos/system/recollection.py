@@ -27,6 +27,7 @@ from memos.recall.elsewhere import Elsewhere
 from memos.recall.guidance import Matched, hint_candidate, hint_line, matching, policy_candidate
 from memos.recall.lore import Lore
 from memos.recall.notes import episode_candidate, episode_rank, fact_candidates, step_candidate, world_candidates
+from memos.recall.pack import least_score
 from memos.recall.skill_lines import NAMED, fitting, named, skill_candidate
 from memos.recall.tiers import Plan
 from memos.settings import Settings
@@ -38,8 +39,6 @@ from memos.text.applies import Applies, Situation, alike, skill_applies, words_o
 from memos.text.signature import context_key
 
 CATCH_UP = 0.02  # seconds that reading what came in just now may take before it is recalled
-LEAST_FACT = 0.35  # score below which what was said is not shown as a fact ...
-FEW = 10  # ... where more hits than these compete: a score compares them, and of a few it says little
 LEAST_EPISODE = 0.35  # score below which a past task is not shown
 CALLS = 12  # of the task that is going on, from which values of parameters are taken
 EPISODES = 12  # past tasks that are looked at
@@ -253,8 +252,7 @@ class Recollection:
         if self._plan.part(Tier.FACT):
             told = [h for h in hits if h.id not in going and h.memory.kind not in (Kind.SKILL, Kind.TOOL_CALL)]
             elsewhere = Elsewhere.of(db, told, guided=self._plan.part(Tier.GUIDANCE) is not None)
-            least = LEAST_FACT if len(hits) > FEW else 0.0
-            out += fact_candidates(told, frozenset(of_step), least, self._zone, elsewhere)
+            out += fact_candidates(told, frozenset(of_step), least_score(len(hits)), self._zone, elsewhere)
         if self._plan.part(Tier.EXPERIENCE):
             best: dict[str, float] = {}
             for hit in hits:
