@@ -200,7 +200,7 @@ class Background:
         """Take up, once, what an earlier process left undone in a cube that is opened."""
         if self._enabled and info.location not in self._greeted:
             self._greeted.add(info.location)
-            self._aside(self._look(info, unless_there=True))
+            self._aside(self._look(info, opened=time.time()))
 
     async def leave(self, info: CubeInfo) -> None:
         """Forget all work on a cube that is deleted: before, so that none begins, and after, for what came in between."""
@@ -361,13 +361,13 @@ class Background:
                 log.warning("queue_not_on_disk", advice=advice)
             return
 
-    async def _look(self, info: CubeInfo, *, unless_there: bool = False) -> None:
-        """Enqueue what is marked in a cube (`unless_there`: and of which no task is there). Raises StorageError."""
+    async def _look(self, info: CubeInfo, *, opened: float | None = None) -> None:
+        """Enqueue what is marked in a cube (`opened`: what was marked before then, if no task is there). Raises StorageError."""
         for look in self._looks:
             await look(info)
-        if await asyncio.to_thread(marked, self._registry.path(info), DIGEST, MAX_ATTEMPTS):
+        if await asyncio.to_thread(marked, self._registry.path(info), DIGEST, MAX_ATTEMPTS, opened):
             there = TaskQuery(cube=info.name, kinds=[DIGEST], states=LIVE)
-            if unless_there and (await self._queue.find(there, limit=1)).items:
+            if opened is not None and (await self._queue.find(there, limit=1)).items:
                 return
             await self._queue.enqueue([cube_task(DIGEST, info)])
         elif self.vectors.embedder is not None:

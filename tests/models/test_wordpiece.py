@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pytest
+import tokenizers
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -27,7 +28,6 @@ ORDINARY = ["I", "you'll", "2023-05-08", "don't", "re-read", "naïve", "$5.99", 
 
 @pytest.fixture(scope="module")
 def reference():
-    tokenizers = pytest.importorskip("tokenizers")
     model = tokenizers.models.WordPiece(PIECES.vocabulary, unk_token="[UNK]", max_input_chars_per_word=100)
     tokenizer = tokenizers.Tokenizer(model)
     tokenizer.normalizer = tokenizers.normalizers.BertNormalizer()

@@ -121,6 +121,32 @@ async def test_what_waits_is_taken_up_by_the_next_process(tmp_path: Path) -> Non
         assert await waiting(memos, "ann") == 0
 
 
+async def test_what_is_being_added_is_not_taken_for_what_an_earlier_process_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked, look = asyncio.Event(), background.Background._look
+    stored = asyncio.Event()
+
+    async def late(self: background.Background, *args: Any, **named: Any) -> None:
+        """Look into the cube when the record is stored and its task is not there yet."""
+        await stored.wait()
+        await look(self, *args, **named)
+        looked.set()
+
+    added = background.Background.added
+
+    async def held(self: background.Background, *args: Any, **named: Any) -> Any:
+        stored.set()
+        await looked.wait()
+        return await added(self, *args, **named)
+
+    monkeypatch.setattr(background.Background, "_look", late)
+    monkeypatch.setattr(background.Background, "added", held)
+    async with AsyncMemOS(tmp_path, embedder="none", workers=0) as memos:
+        await memos.add("I live in Oslo.", user="ann")
+        assert [t.user for t in (await memos.tasks.find(TaskQuery(kinds=[DIGEST]))).items] == ["ann"]
+
+
 async def test_the_sweep_finds_marks_that_no_task_stands_for(tmp_path: Path) -> None:
     async with AsyncMemOS(tmp_path, embedder="none", workers=0) as memos:
         for user in ("ann", "bob"):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import time
 from collections.abc import Collection
 from pathlib import Path
 from typing import Any
@@ -27,9 +28,15 @@ def held(path: Path, ids: Collection[str]) -> set[str]:
     return {id_from_bytes(row[0]) for row in _ask(path, sql, (wanted,))}
 
 
-def marked(path: Path, task: str, attempts_below: int) -> bool:
-    """Whether any memory of the cube is marked for this work. Raises StorageError."""
-    return bool(_ask(path, "SELECT 1 FROM todo WHERE task=? AND attempts<? LIMIT 1", (task, attempts_below)))
+def marked(path: Path, task: str, attempts_below: int, before: float | None = None) -> bool:
+    """Whether any memory of the cube is marked for this work (`before`: since before then, seconds since 1970; a mark of the
+    future is of a clock that was put back). Raises StorageError.
+    """
+    sql, values = "SELECT 1 FROM todo WHERE task=? AND attempts<?", (task, attempts_below)
+    if before is None:
+        return bool(_ask(path, f"{sql} LIMIT 1", values))
+    between = (int(before * 1e6), int(time.time() * 1e6))
+    return bool(_ask(path, f"{sql} AND since NOT BETWEEN ? AND ? LIMIT 1", (*values, *between)))
 
 
 def next_learning(path: Path, gap: int, judging: bool) -> int | None:
