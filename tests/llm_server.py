@@ -179,20 +179,27 @@ class LlmServer:
         return Answer(said) if isinstance(said, str) else said
 
     @contextlib.contextmanager
-    def counted(self) -> Iterator[None]:
-        """One request under way."""
+    def counted(self) -> Iterator[Callable[[], None]]:
+        """One request under way, until what this gives is called: before the last bytes, for a client that has them asks again."""
+        counts = True
         with self._lock:
             self.at_once += 1
             self.most_at_once = max(self.most_at_once, self.at_once)
+
+        def over() -> None:
+            nonlocal counts
+            with self._lock:
+                self.at_once -= counts
+                counts = False
+
         try:
-            yield
+            yield over
         except (BrokenPipeError, ConnectionResetError):
             with self._lock:
                 self.broken_pipes += 1
             raise
         finally:
-            with self._lock:
-                self.at_once -= 1
+            over()
 
 
 class _Listener(ThreadingHTTPServer):
@@ -212,28 +219,29 @@ def _handler(server: LlmServer) -> type[BaseHTTPRequestHandler]:
                 "object": "list",
                 "data": [{"id": m, "object": "model", "created": 0, "owned_by": "x"} for m in server.models],
             }
-            self._whole(Answer(), json.dumps(listed).encode()) if self.path.endswith("/models") else self._whole(
-                failing(404), _error(failing(404, f"no path {self.path}"))
-            )
+            known = self.path.endswith("/models")
+            answer = Answer() if known else failing(404, f"no path {self.path}")
+            self._whole(answer, json.dumps(listed).encode() if known else _error(answer))
 
         def do_POST(self) -> None:
             length = int(self.headers["Content-Length"])
             request = Request(self.path, dict(self.headers), json.loads(self.rfile.read(length)))
-            with server.counted():
+            with server.counted() as over:
                 answer = server.answer_to(request)
                 server.wait(answer.delay)
                 path = self.path.partition("?")[0]
                 wire: type[_OpenAI] | type[_Anthropic] = _Anthropic if path.endswith("/messages") else _OpenAI
-                if answer.status != 200:
-                    self._whole(answer, _error(answer))
-                elif answer.events is not None and request.body.get("stream"):
-                    self._streamed(answer, _Said(answer.events))
-                elif answer.raw is not None:
-                    self._whole(answer, answer.raw)
-                elif request.body.get("stream"):
-                    self._streamed(answer, wire(request.body, answer))
+                streams = answer.status == 200 and request.body.get("stream")
+                if streams and answer.events is not None:
+                    self._streamed(answer, answer.events, over)
+                elif streams and answer.raw is None:
+                    self._streamed(answer, tuple(wire(request.body, answer).events()), over)
                 else:
-                    self._whole(answer, json.dumps(wire(request.body, answer).whole()).encode())
+                    over()
+                    failed = answer.status != 200
+                    self._whole(
+                        answer, _error(answer) if failed else json.dumps(wire(request.body, answer).whole()).encode()
+                    )
 
         def _whole(self, answer: Answer, body: bytes) -> None:
             sent = answer.raw if answer.raw is not None else body
@@ -247,17 +255,21 @@ def _handler(server: LlmServer) -> type[BaseHTTPRequestHandler]:
                 self.wfile.write(part)
                 self.wfile.flush()
 
-        def _streamed(self, answer: Answer, wire: Any) -> None:
+        def _streamed(self, answer: Answer, events: tuple[bytes, ...], over: Callable[[], None]) -> None:
             self.send_response(200)
             self._headers({"Content-Type": "text/event-stream", "Transfer-Encoding": "chunked", **answer.headers})
-            for number, event in enumerate(wire.events()):
-                if answer.cut is not None and number >= answer.cut:
+            for number, event in enumerate(events, 1):
+                cut = answer.cut is not None and number > answer.cut
+                if cut or number == len(events):
+                    over()
+                if cut:
                     self._break()
                     return
                 for part in _parts(event, answer.write):
                     self.wfile.write(f"{len(part):x}\r\n".encode() + part + b"\r\n")
                     self.wfile.flush()
-                server.wait(3600.0 if answer.stall == number else answer.pause)
+                server.wait(3600.0 if answer.stall == number - 1 else answer.pause)
+            over()
             self.wfile.write(b"0\r\n\r\n")
             self.wfile.flush()
 
@@ -302,16 +314,6 @@ def _error(answer: Answer) -> bytes:
 def _data(value: object, event: str = "") -> bytes:
     name = f"event: {event}\n" if event else ""
     return f"{name}data: {json.dumps(value, ensure_ascii=False)}\n\n".encode()
-
-
-@dataclass
-class _Said:
-    """Events as they are."""
-
-    said: tuple[bytes, ...]
-
-    def events(self) -> Iterator[bytes]:
-        yield from self.said
 
 
 class _OpenAI:

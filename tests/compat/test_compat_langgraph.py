@@ -29,8 +29,27 @@ from langgraph.store.base import (
 from langgraph.store.memory import InMemoryStore
 
 from memos import AsyncMemOS, MemOS
+from memos.compat import items, langgraph
 from memos.compat.langgraph import MemosStore
 from memos.errors import InvalidInput, NotFound
+
+
+class StandingClock:
+    """The time by which items expire: it stands still until it is moved, so that a busy machine lets nothing expire."""
+
+    def __init__(self) -> None:
+        self.now = time.time()
+
+    def time(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> StandingClock:
+    made = StandingClock()
+    for module in (items, langgraph):
+        monkeypatch.setattr(module, "time", made)
+    return made
 
 
 async def test_an_item_comes_back_changes_and_goes(memory: Any, ada: str) -> None:
@@ -196,13 +215,13 @@ async def test_users_and_cubes_do_not_see_each_others_items(memory: Any, ada: st
         await MemosStore(memory, user=ada, cube=f"{ada}-not-there").aput(("n",), "k", {})
 
 
-async def test_what_has_expired_is_not_served_and_is_swept(memory: Any, ada: str) -> None:
+async def test_what_has_expired_is_not_served_and_is_swept(memory: Any, ada: str, clock: StandingClock) -> None:
     store = MemosStore(memory, user=ada, ttl={"refresh_on_read": False})
     await store.aput(("n",), "short", {"v": 1}, ttl=1.0 / 60)
     await store.aput(("n",), "long", {"v": 1}, ttl=10)
     await store.aput(("n",), "ever", {"v": 1})
     assert await store.aget(("n",), "short") is not None
-    await asyncio.sleep(1.1)
+    clock.now += 1.1
     assert await store.aget(("n",), "short") is None
     assert {i.key for i in await store.asearch(("n",))} == {"long", "ever"}
     late = MemosStore(memory, user=ada, ttl={"omit_expired": False, "refresh_on_read": False})
@@ -213,7 +232,9 @@ async def test_what_has_expired_is_not_served_and_is_swept(memory: Any, ada: str
         await store.aput(("n",), "k", {"v": 1}, ttl=0)
 
 
-async def test_a_read_puts_off_the_end_and_a_put_without_ttl_takes_it_away(memory: Any, ada: str) -> None:
+async def test_a_read_puts_off_the_end_and_a_put_without_ttl_takes_it_away(
+    memory: Any, ada: str, clock: StandingClock
+) -> None:
     store = MemosStore(memory, user=ada, ttl={"default_ttl": 1.5 / 60})
     await store.aput(("n",), "got", {"v": 1})
     await store.aput(("n",), "found", {"v": "a text"})
@@ -221,7 +242,7 @@ async def test_a_read_puts_off_the_end_and_a_put_without_ttl_takes_it_away(memor
     await store.aput(("n",), "kept", {"v": 1})
     await store.aput(("n",), "kept", {"v": 2}, ttl=None)
     for _ in range(3):
-        await asyncio.sleep(0.6)
+        clock.now += 0.6
         item = await store.aget(("n",), "got")
         assert item is not None
         await store.asearch(("n",), filter={"v": "a text"})

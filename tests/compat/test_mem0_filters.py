@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memos.compat.mem0.filters import MAX_DEPTH, names_entity, parse, within
+from memos.compat.mem0.filters import MAX_DEPTH, parse, within
 from memos.errors import InvalidFilter, InvalidInput
 from memos.memory.filter import parse_filter
 
@@ -100,11 +100,6 @@ def test_filters_may_not_nest_for_ever() -> None:
         deep = {"AND": [deep]}
     with pytest.raises(InvalidFilter, match="deep"):
         parse(deep)
-
-
-def test_whether_ids_are_named() -> None:
-    assert names_entity(parse({"OR": [{"categories": "x"}, {"NOT": [{"agent_id": "a"}]}]}))
-    assert not names_entity(parse({"categories": "x"}))
 
 
 NAMES = st.sampled_from(["alice", "bob"])

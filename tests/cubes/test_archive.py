@@ -416,6 +416,7 @@ BAD: dict[str, tuple[Edit, str]] = {
     "true as a number": (_line("memories.jsonl", 0, version=True), "memory.version"),
     "info that is a list": (_line("memories.jsonl", 0, info=[]), "memory.info"),
     "a source with a strange field": (_line("memories.jsonl", 2, sources=[{"evil": 1}]), "unknown field 'evil'"),
+    "sources kept of no version": (_line("memories.jsonl", 0, sources_kept=1), "keeps 1 sources, .* has 0"),
     "a version twice": (lambda m: m.update({"memories.jsonl": m["memories.jsonl"] * 2}), "comes after version"),
     "two current versions": (_line("memories.jsonl", 1, known_to=None), "has no end"),
     "no current version": (_line("memories.jsonl", 3, known_to=5), "no current version"),

@@ -312,3 +312,55 @@ async def test_where_it_did_not_help_is_its_boundary(store: SqliteCube) -> None:
     await store.write(elsewhere)
     found, body = await only(store, "fix")
     assert body.boundary == "in fedora" and body.state is State.ACTIVE and "Not seen to hold: in fedora" in found.text
+
+
+# -- what to do instead of what never works ----------------------------------------------------------------------------
+
+
+def without_docker(app: str, *, instead: str = "podman build", score: float = 1.0) -> Script:
+    """A call that never works here, and one that does."""
+    did = [Did("ls"), Did("git pull"), Did(f"docker build {app}", False, "docker: daemon is not allowed on this host")]
+    return Script(f"Build {app}", [*did, *([Did(f"{instead} {app}")] if instead else ())], score=score)
+
+
+async def test_a_warning_says_what_worked_instead_in_the_same_tasks(store: SqliteCube) -> None:
+    ids = await live(store, [without_docker("shop"), without_docker("blog")])
+    memory, body = await only(store, "avoid")
+    (name,) = _names(body.avoid)
+    assert body.avoid == f"shell: docker build {{{name}}}" and body.prefer == f"shell: podman build {{{name}}}"
+    assert f"Instead: shell: podman build {{{name}}}" in memory.text
+    evidence = {link.edge.dst for link in await store.neighbors([memory.id], direction="out")}
+    for id in ids:
+        calls = {s.use.input.split()[0]: s.id for s in await store.lived(lived.steps, id) if s.use is not None}
+        assert {calls["docker"], calls["podman"]} <= evidence
+
+
+async def test_a_warning_says_what_worked_instead_in_later_tasks(store: SqliteCube) -> None:
+    await live(store, [denied("alpha"), denied("beta")])
+    assert (await only(store, "avoid"))[1].prefer == ""
+
+    def other(name: str) -> Script:
+        did = [Did(f"frob {name}", False, f"frob: {name} is not supported on this host"), Did(f"turn --hard {name}")]
+        return Script(f"Frob {name}", did, score=1.0)
+
+    await live(store, [other("gamma")], start=5)
+    assert (await only(store, "avoid"))[1].prefer == ""  # one task is not enough
+    await live(store, [other("delta")], start=6)
+    memory, body = await only(store, "avoid")
+    assert body.prefer == f"shell: turn --hard {{{_names(body.avoid)[0]}}}" and body.state is State.ACTIVE
+    assert (await store.lived(lived.counted, memory.id)).support == 4
+
+
+@pytest.mark.parametrize(
+    "tasks",
+    [
+        [without_docker("shop", instead=""), without_docker("blog", instead="")],  # nothing worked
+        [without_docker("shop"), without_docker("blog", instead="")],  # in one task only
+        [without_docker("shop", score=-1.0), without_docker("blog", score=-1.0)],  # the tasks went badly
+        [without_docker("shop"), without_docker("blog", instead="buildah bud")],  # something else each time
+    ],
+)
+async def test_a_warning_is_silent_about_it_where_nothing_shows_it(store: SqliteCube, tasks: list[Script]) -> None:
+    await live(store, tasks)
+    _, body = await only(store, "avoid")
+    assert body.avoid.startswith("shell: docker build") and body.prefer == ""

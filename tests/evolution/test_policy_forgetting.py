@@ -49,7 +49,7 @@ async def no_word_of(store: SqliteCube, word: str) -> None:
     assert await store.read_lived(count) == 0
 
 
-async def test_a_deleted_episode_takes_the_policy_along_and_the_rest_teaches_it_again(store: SqliteCube) -> None:
+async def test_a_deleted_episode_takes_the_words_of_the_policy_along_and_the_rest_tells_it_again(store: SqliteCube) -> None:
     ids = await live(store, [header("psycopg2", "libpq"), header("secretpack", "libsecret"), header("lxml", "libxml2")])
     before, body = await only(store, "fix")
     assert "libsecret" in str(body)
@@ -60,7 +60,7 @@ async def test_a_deleted_episode_takes_the_policy_along_and_the_rest_teaches_it_
     await no_word_of(store, "secret")
     assert set(await learn_due(store)) == {ids[0], ids[2]}
     after, body = await only(store, "fix")
-    assert after.id != before.id and (await store.lived(lived.counted, after.id)).support == 2
+    assert after.id == before.id and (await store.lived(lived.counted, after.id)).support == 2
     assert body.state is State.ACTIVE and "secret" not in str(body)
 
 

@@ -29,10 +29,10 @@ from memos.evolution.skills.folder import (
     skill_file,
     zip_of,
 )
-from memos.evolution.skills.text import code, render
 from memos.memory.learned import Action, Parameter, Record, Skill, SkillBody, State, is_skill_name
 from memos.memory.model import Kind, Memory
 from memos.text.front_matter import split
+from memos.text.guide import code, render
 
 ID = "01a22a82-4e41-70a5-ae4d-30bf30d73c9d"
 GOOD = b"---\nname: good\ndescription: Does good. Use it always.\n---\n\n# Good\n\nDo it.\n"

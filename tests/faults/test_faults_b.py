@@ -100,7 +100,7 @@ def test_r039_a_dead_model_is_asked_once_per_pause_and_not_by_looking(
     with MemOS(home, embedder=embedder) as memos:
         memos.add([f"dirty episode number {i} of fifty" for i in range(50)])
         start = time.monotonic()
-        while time.monotonic() - start < 1.0:
+        while (past := time.monotonic() - start) < 1.0 or (embedder.calls < 2 and past < 20):
             memos.stats()
             memos.list()
         assert 2 <= embedder.calls <= 8

@@ -250,7 +250,7 @@ class Host:
         return ran
 
     def write(self, record: dict[str, Any]) -> None:
-        with self.transcript.open("a", encoding="utf-8") as file:
+        with self.transcript.open("a", encoding="utf-8", errors="backslashreplace") as file:  # half a character as Node does
             file.write(
                 json.dumps({"timestamp": _now(), "sessionId": self.session, **record}, ensure_ascii=False) + "\n"
             )

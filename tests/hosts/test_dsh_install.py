@@ -42,12 +42,12 @@ def test_it_goes_in_beside_what_is_there_and_out_to_the_byte(home: Path, before:
     assert text.count("- insert:") == 1 and "[]" not in [line.strip() for line in text.splitlines()]
     assert (before or "").replace("[]", "").strip() in text
     assert install(Reach(), home).files == ()
-    now = standing(home)
+    now = standing()
     assert now.events == ("rows", "plugin") and now.mcp and now.problem is None
     assert "memos.hosts.hook dsh" in (now.command or "")
     uninstall(home)
     assert (patch_file().read_text() if patch_file().exists() else None) == before
-    assert not plugin_file().parent.exists() and not standing(home).events
+    assert not plugin_file().parent.exists() and not standing().events
     assert not list((home / "hosts").glob("dsh-*")) and uninstall(home).files == ()
 
 
@@ -74,7 +74,7 @@ def test_what_is_asked_otherwise_is_written_in_place(home: Path) -> None:
     words = command_in(text) or []
     assert text.count("- insert:") == 1 and "dsh-mcp-client" not in text
     assert words[words.index("--user") + 1] == "zoë"
-    assert not standing(home).mcp and shlex.split(standing(home).command or "") == words
+    assert not standing().mcp and shlex.split(standing().command or "") == words
     uninstall(home)
     assert patch_file().read_text() == MINE
 
@@ -100,7 +100,7 @@ def test_rows_of_our_names_that_are_not_ours_are_not_replaced(home: Path, row: s
 def test_half_a_block_is_told_and_not_guessed(home: Path) -> None:
     install(Reach(), home)
     written(patch_file().read_text().replace("# <<< memos\n", ""))
-    assert "marks" in str(standing(home).problem) or "mark" in str(standing(home).problem)
+    assert "marks" in str(standing().problem) or "mark" in str(standing().problem)
     with pytest.raises(InvalidInput):
         uninstall(home)
 
@@ -129,7 +129,7 @@ def test_the_command_line_installs_lists_and_refuses_a_project(home: Path, tmp_p
     assert done.exit_code == 0, done.output
     assert set(json.loads(done.stdout)["files"]) == {str(patch_file()), str(plugin_file())}
     words = command_in(patch_file().read_text()) or []
-    assert words[-2:] == ["--max-tokens", "700"] and not standing(home).mcp
+    assert words[-2:] == ["--max-tokens", "700"] and not standing().mcp
     assert "dsh          installed" in run.invoke(app, ["--home", str(home), "hosts", "list"]).output
     assert "dsh (user): plugin, no MCP server" in run.invoke(app, ["--home", str(home), "hosts", "status"]).output
     refused = run.invoke(app, ["--home", str(home), "hosts", "install", "dsh", "--project", str(tmp_path)])

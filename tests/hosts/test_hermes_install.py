@@ -55,10 +55,10 @@ def test_it_goes_in_beside_what_is_there_and_out_to_the_byte(root: Path, tmp_pat
     assert json.loads((root / "memos" / "config.json").read_text()) == {"user": "ada", "max_tokens": 900}
     compile((root / "plugins" / "memos" / "__init__.py").read_text(), "shim", "exec")
     assert installing.install(Reach(user="ada", max_tokens=900), home).files == ()
-    assert installing.standing(home).events == ("provider", "plugin") and installing.standing(home).problem is None
+    assert installing.standing().events == ("provider", "plugin") and installing.standing().problem is None
     installing.uninstall(home)
     assert tree(root) == before
-    assert installing.standing(home).events == () and installing.uninstall(home).files == ()
+    assert installing.standing().events == () and installing.uninstall(home).files == ()
     assert not list((home / "hosts").rglob("*hermes*"))
 
 
@@ -80,7 +80,7 @@ def test_a_hermes_without_settings_has_none_afterwards(root: Path, tmp_path: Pat
     assert tree(root) == {}
     installing.install(Reach(), tmp_path)
     (root / "config.yaml").write_text("memory:\n  provider: other\n")  # somebody chose another since
-    assert "memory.provider is other" in str(installing.standing(tmp_path).problem)
+    assert "memory.provider is other" in str(installing.standing().problem)
     installing.uninstall(tmp_path)
     assert (root / "config.yaml").read_text() == "memory:\n  provider: other\n" and tree(root).keys() == {"config.yaml"}
 

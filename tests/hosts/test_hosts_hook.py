@@ -354,6 +354,21 @@ def test_input_of_any_kind_never_breaks_the_host(live: Path, text: str) -> None:
     assert (ran.code, ran.out) == (0, "") and "Traceback" not in ran.err
 
 
+@HOSTS
+def test_half_a_character_and_an_endless_command_lose_nothing(kind: str, new: Callable[..., Host]) -> None:
+    host = new(kind)
+    assert not host.prompt("Broken \ud83d half, NaN", written_first=False).err
+    host.away = True  # these are taken over from the transcript
+    host.bash("cat <<E\n" + "z" * 400_000, "done \udfff")
+    host.say("It is \ud83d done.")
+    host.prompt("Next \ud83d one")
+    host.away = False
+    assert not host.end().err
+    said = stored(host)
+    assert [said[0], *said[2:]] == ["Broken \ufffd half, NaN", "It is \ufffd done.", "Next \ufffd one"]
+    assert said[1].startswith("Bash: cat <<E") and "done \ufffd" in said[1]
+
+
 def test_bad_options_never_break_the_host(tmp_path: Path) -> None:
     for args in (
         ("--bogus",),

@@ -91,6 +91,21 @@ def test_claude_code_gets_its_hooks_and_server_beside_what_is_there(claude: Plac
     assert standing(claude).missing == () and standing(claude).mcp
 
 
+@pytest.mark.parametrize("host", ["claude", "codex"])
+def test_settings_that_the_host_itself_cannot_read_are_told(
+    host: str, home: Path, request: pytest.FixtureRequest
+) -> None:
+    place: Place = request.getfixturevalue(host)
+    with_settings(place, SETTINGS, None)  # with comments: Claude Code and Codex leave out such a file as a whole
+    assert standing(place).problem is None  # not ours to judge while nothing of ours is in it
+    told = install(place, Reach(), home).notes[-1]
+    assert "comments" in told and str(place.hooks) in told
+    assert standing(place).problem == told
+    place.hooks.write_text(json.dumps(Document(place.hooks.read_text()).value))
+    assert standing(place).problem is None
+    assert not any("comments" in note for note in install(place, Reach(), home).notes)
+
+
 def test_codex_gets_a_hooks_file_and_a_table_at_the_end(codex: Place, home: Path) -> None:
     with_settings(codex, None, CONFIG)
     install(codex, Reach(url="http://127.0.0.1:8000"), home)

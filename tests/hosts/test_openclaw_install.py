@@ -56,7 +56,7 @@ def test_it_goes_in_and_out_to_the_byte(before: str | None, config: Path, home: 
         config.parent.mkdir()
         config.write_bytes(before.encode())
     done = install(Reach(home=home), home)
-    assert done.files == (config,) and standing(home).missing == () and standing(home).events
+    assert done.files == (config,) and standing().missing == () and standing().events
     plugins = value(config)["plugins"]
     assert plugins["slots"] == {"memory": "memos"}
     entry = plugins["entries"]["memos"]  # type: ignore[index]
@@ -66,7 +66,7 @@ def test_it_goes_in_and_out_to_the_byte(before: str | None, config: Path, home: 
     assert install(Reach(home=home), home).files == ()
     uninstall(home)
     assert (config.read_bytes().decode() if config.exists() else None) == before
-    assert standing(home).events == () and uninstall(home).files == ()
+    assert standing().events == () and uninstall(home).files == ()
     assert not list((home / "hosts").rglob("openclaw*"))
 
 
@@ -100,12 +100,12 @@ def test_installed_anew_it_keeps_what_the_user_set_of_it(config: Path, home: Pat
         config.read_text().replace('"user": "ada"', '"user": "ada", "environment": "farm"').replace("true", "false", 1)
     )
     config.write_text(text.replace(str(PLUGIN), "/gone/memos/hosts/openclaw/plugin"))
-    assert standing(home).missing == ("plugin", "hooks")
+    assert standing().missing == ("plugin", "hooks")
     install(Reach(home=home), home)
     plugins = value(config)["plugins"]
     config_now = plugins["entries"]["memos"]["config"]  # type: ignore[index]
     assert "url" not in config_now and config_now["environment"] == "farm" and config_now["python"] == sys.executable
-    assert plugins["load"] == {"paths": [str(PLUGIN)]} and standing(home).missing == ()
+    assert plugins["load"] == {"paths": [str(PLUGIN)]} and standing().missing == ()
     uninstall(home)
     assert not config.exists()
 

@@ -77,6 +77,22 @@ async def test_stdout_holds_the_protocol_alone_and_the_end_of_stdin_is_the_end(s
     await asyncio.to_thread(run)
 
 
+async def test_half_a_character_is_stored_as_its_replacement_and_answered(stdio: Stdio) -> None:
+    def run() -> None:
+        raw = Raw(stdio())
+        raw.say(HELLO)
+        raw.hear()
+        half, pair, escaped = "\\ud83d", "\\ud83d\\ude00", "\\\\ud83d"
+        said = json.dumps(call(1, "memos_add", content="a HERE kayak")).replace("HERE", f"{half} {pair} {escaped}")
+        raw.say(READY, said, call(2, "memos_list"))
+        heard = {one["id"]: one["result"] for one in (raw.hear(), raw.hear())}
+        assert not heard[1]["isError"], heard[1]
+        assert heard[2]["structuredContent"]["items"][0]["text"] == "a \ufffd 😀 \\ud83d kayak"
+        raw.end()
+
+    await asyncio.to_thread(run)
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no such signals")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 async def test_a_signal_ends_it_and_keeps_what_was_stored(stdio: Stdio, tmp_path: Path, number: int) -> None:

@@ -16,11 +16,12 @@ from memos import MemOS
 from memos.moving.bring import bring_now
 
 CODE = """
-import sys
+import sys, time
 from memos import MemOS
 from memos.moving.bring import bring_now
 with MemOS(sys.argv[1], embedder="none", background=False) as memos:
     bring_now(memos, sys.argv[2], progress=lambda at: print(at.phase, at.done, flush=True))
+time.sleep(60)  # it does not end before it is killed, however late that is
 """
 
 

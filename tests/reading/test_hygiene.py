@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memos.memory.message import Message
-from memos.reading.hygiene import Reason, may_learn, strip_injected, why_not
+from memos.reading.hygiene import Reason, strip_injected, why_not
 
 NOW = datetime(2024, 5, 8, 12, tzinfo=UTC)
 
@@ -86,7 +86,6 @@ def test_ordinary_text_is_left_alone(text: str) -> None:
 )
 def test_why_nothing_may_be_learned(message: Message, reason: Reason | None) -> None:
     assert why_not(message) is reason
-    assert may_learn(message) is (reason is None)
 
 
 TAGS = [

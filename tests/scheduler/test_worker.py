@@ -3,11 +3,13 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from memos.errors import Busy, InvalidInput, ModelError, StorageBusy
+from memos.memory.time import utcnow
 from memos.scheduler import worker as workers
 from memos.scheduler.job import Done, Job, NotNow
 from memos.scheduler.kinds import DIGEST, EXPORT, PLANS, KindPlan
@@ -15,7 +17,7 @@ from memos.scheduler.middleware import TaskMetrics, logged, time_limit
 from memos.scheduler.tasks import Tasks
 from memos.scheduler.worker import Worker, backoff
 from memos.storage.sqlite.queue import SqliteTaskQueue
-from memos.storage.tasks import NewTask, TaskQuery, TaskState
+from memos.storage.tasks import Lease, NewTask, TaskQuery, TaskState
 
 
 @pytest.fixture
@@ -126,15 +128,30 @@ async def test_an_attempt_that_takes_too_long_is_ended(queue: SqliteTaskQueue, m
     assert (await queue.get([made.id]))[0].error == "task_timeout: export took longer than 0.05 s"
 
 
-async def test_a_long_job_keeps_its_lease(queue: SqliteTaskQueue) -> None:
-    runs = 0
+async def test_a_long_job_keeps_its_lease(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By a clock of its own: a busy machine ends no lease."""
+    now, runs, beats = utcnow(), 0, 0
+    queue = SqliteTaskQueue(tmp_path, clock=lambda: now)
+    real = queue.extend
+
+    async def extend(lease: Lease, seconds: float) -> Lease:
+        nonlocal beats
+        extended = await real(lease, seconds)
+        beats += 1
+        return extended
 
     async def handle(job: Job) -> Done:
-        nonlocal runs
+        nonlocal now, runs
         runs += 1
-        await asyncio.sleep(1.0)
+        for _ in range(5):  # each time most of a lease passes, and then a beat that began before, and one that did not
+            now += timedelta(seconds=0.2)
+            before = beats
+            async with asyncio.timeout(10):
+                while beats < before + 2:
+                    await asyncio.sleep(0.01)
         return Done()
 
+    monkeypatch.setattr(queue, "extend", extend)
     await queue.enqueue([task(1)])
     pair = [Worker(queue, {EXPORT: handle}, slots=1, lease_seconds=0.3) for _ in range(2)]
     for worker in pair:
@@ -142,6 +159,7 @@ async def test_a_long_job_keeps_its_lease(queue: SqliteTaskQueue) -> None:
     assert await settled(queue)
     for worker in pair:
         await worker.stop()
+    await queue.close()
     assert runs == 1
 
 
@@ -153,10 +171,10 @@ async def test_stopping_lets_a_short_job_end_and_gives_a_long_one_back(queue: Sq
         await asyncio.sleep(job.tasks[0].payload["n"])
         return Done()
 
-    for seconds, state, attempts in ((0.2, TaskState.COMPLETED, 1), (30, TaskState.WAITING, 0)):
+    for seconds, grace, state, attempts in ((0.2, 30.0, TaskState.COMPLETED, 1), (30, 1.0, TaskState.WAITING, 0)):
         begun.clear()
         (made,) = await queue.enqueue([NewTask(EXPORT, "u", str(seconds), payload={"n": seconds})])
-        worker = Worker(queue, {EXPORT: handle}, slots=1, grace=1.0)
+        worker = Worker(queue, {EXPORT: handle}, slots=1, grace=grace)
         worker.start()
         await asyncio.wait_for(begun.wait(), 5)
         await worker.stop()
@@ -165,9 +183,10 @@ async def test_stopping_lets_a_short_job_end_and_gives_a_long_one_back(queue: Sq
 
 
 async def test_a_slot_is_kept_for_quick_work(queue: SqliteTaskQueue) -> None:
-    done = asyncio.Event()
+    begun, done = asyncio.Event(), asyncio.Event()
 
     async def slow(job: Job) -> Done:
+        begun.set()
         await asyncio.wait_for(done.wait(), 20)
         return Done()
 
@@ -178,7 +197,7 @@ async def test_a_slot_is_kept_for_quick_work(queue: SqliteTaskQueue) -> None:
     await queue.enqueue([task(n, lane=f"slow{n}") for n in range(8)])
     worker = Worker(queue, {EXPORT: slow, DIGEST: quick}, slots=2)
     worker.start()
-    await asyncio.sleep(0.2)
+    await asyncio.wait_for(begun.wait(), 5)
     await queue.enqueue([task(9, kind=DIGEST, lane="quick")])
     await asyncio.wait_for(done.wait(), 5)
     assert await settled(queue)
@@ -229,16 +248,21 @@ async def test_metrics_count_what_was_done_and_what_failed(queue: SqliteTaskQueu
 
 
 async def test_progress_can_be_followed(queue: SqliteTaskQueue) -> None:
+    seen: list[tuple[TaskState, float]] = []
+
     async def handle(job: Job) -> Done:
         for share in (0.25, 0.5):
             await job.progress(job.tasks[0].id, share)
-            await asyncio.sleep(0.1)
+            async with asyncio.timeout(10):
+                while (TaskState.IN_PROGRESS, share) not in seen:
+                    await asyncio.sleep(0.01)
         return Done()
 
     (made,) = await queue.enqueue([task(1)])
     worker = Worker(queue, {EXPORT: handle})
     worker.start()
-    seen = [(t.state, t.progress) async for t in Tasks(lambda: queue).follow([made.id], pause=0.01)]
+    async for t in Tasks(lambda: queue).follow([made.id], pause=0.01):
+        seen.append((t.state, t.progress))
     await worker.stop()
     assert (TaskState.IN_PROGRESS, 0.25) in seen and (TaskState.IN_PROGRESS, 0.5) in seen
     assert seen[-1] == (TaskState.COMPLETED, 1.0)

@@ -6,8 +6,10 @@ like. `app_client` is the quick way in, without a network, over a data folder of
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
+from typing import Any
 
 import httpx2
 import pytest
@@ -15,6 +17,7 @@ from fastapi import FastAPI
 from serving import Live, Starter, in_process
 
 from memos import AsyncMemOS
+from memos.server import sse
 from memos.server.app import create_app
 from memos.server.options import ServerOptions
 
@@ -54,6 +57,19 @@ async def app(memos: AsyncMemOS, options: ServerOptions) -> AsyncIterator[FastAP
     made = create_app(memos, options)
     async with made.router.lifespan_context(made):
         yield made
+
+
+@pytest.fixture
+def first_event(monkeypatch: pytest.MonkeyPatch) -> asyncio.Event:
+    """Set when a stream of `app` has begun to tell: `app_client` gets all of it at once, at its end."""
+    told, real = asyncio.Event(), sse.frame
+
+    def frame(event: Any) -> bytes:
+        told.set()
+        return real(event)
+
+    monkeypatch.setattr(sse, "frame", frame)
+    return told
 
 
 @pytest.fixture

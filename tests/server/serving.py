@@ -24,7 +24,8 @@ class Live:
     url: str
     home: Path
     process: subprocess.Popen[str]
-    log: list[str] = field(default_factory=list)  # its stderr so far, line by line
+    log: list[str] = field(default_factory=list)  # its stderr so far, line by line; all of it once `stop` returned
+    reader: threading.Thread | None = None
 
     def client(self, key: str | None = None, **options: object) -> httpx2.Client:
         """A client of the server; the caller closes it."""
@@ -35,7 +36,10 @@ class Live:
         """End it and return its exit code."""
         if self.process.poll() is None:
             self.process.send_signal(number)
-        return self.process.wait(timeout)
+        code = self.process.wait(timeout)
+        if self.reader is not None:
+            self.reader.join(timeout)
+        return code
 
 
 class Starter:
@@ -50,13 +54,13 @@ class Starter:
         home = home or self.folder / f"home{len(self._running)}"
         process = self.begin(*args, home=home, embedder=embedder, **env)
         live = Live("", home, process)
-        reader = threading.Thread(target=lambda: live.log.extend(process.stderr), daemon=True)
-        reader.start()
+        live.reader = threading.Thread(target=lambda: live.log.extend(process.stderr), daemon=True)
+        live.reader.start()
         line = process.stdout.readline()
         found = re.search(r"http://\S+", line)
         if found is None:
             process.kill()
-            reader.join(5)
+            live.reader.join(5)
             raise AssertionError(f"the server did not start: {line!r}\n{''.join(live.log)}")
         live.url = found[0]
         return live

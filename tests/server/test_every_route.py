@@ -116,6 +116,12 @@ def of_task(need: str, **more: Any) -> Sample:
     return native(need, path=lambda c: {"id": c.task}, **more)
 
 
+def of_account(**more: Any) -> Sample:
+    """A thing that a model's server keeps: nobody knows one here, and who may act for everybody asks a server that is not there."""
+    path = {"id": "thing_1"} | ({"item": more.pop("item")} if "item" in more else {})
+    return Sample("own", path=lambda c: path, ok=(404, 503), **more)
+
+
 def asked(need: str, make: Callable[[Case], dict[str, Any]], **more: Any) -> Sample:
     """A route of which everything is in the body."""
     return Sample(need, json=make, **more)
@@ -268,6 +274,25 @@ SAMPLES: dict[tuple[str, str], Sample] = {
     ("POST", "/v1/responses"): asked("write", lambda c: {"input": said(c)}, **PROXY),
     ("GET", "/v1/models"): Sample("key"),
     ("GET", "/v1/models/{name}"): Sample("key", path=lambda c: {"name": "gpt-4o-mini"}, ok=(404,)),
+    ("POST", "/v1/responses/input_tokens"): asked("own", lambda c: {"input": said(c)}, writes=True, ok=(503,)),
+    ("POST", "/v1/responses/compact"): asked("own", lambda c: {"input": said(c)}, writes=True, ok=(503,)),
+    ("GET", "/v1/responses/{id}"): of_account(),
+    ("DELETE", "/v1/responses/{id}"): of_account(writes=True),
+    ("POST", "/v1/responses/{id}/cancel"): of_account(),
+    ("GET", "/v1/responses/{id}/input_items"): of_account(),
+    ("GET", "/v1/chat/completions"): Sample("own", ok=(503,)),
+    ("GET", "/v1/chat/completions/{id}"): of_account(),
+    ("POST", "/v1/chat/completions/{id}"): of_account(json=lambda c: {"metadata": {}}, writes=True),
+    ("DELETE", "/v1/chat/completions/{id}"): of_account(writes=True),
+    ("GET", "/v1/chat/completions/{id}/messages"): of_account(),
+    ("POST", "/v1/conversations"): asked("own", lambda c: {}, writes=True, ok=(503,)),
+    ("GET", "/v1/conversations/{id}"): of_account(),
+    ("POST", "/v1/conversations/{id}"): of_account(json=lambda c: {"metadata": {}}, writes=True),
+    ("DELETE", "/v1/conversations/{id}"): of_account(writes=True),
+    ("GET", "/v1/conversations/{id}/items"): of_account(),
+    ("POST", "/v1/conversations/{id}/items"): of_account(json=lambda c: {"items": []}, writes=True),
+    ("GET", "/v1/conversations/{id}/items/{item}"): of_account(item="msg_1"),
+    ("DELETE", "/v1/conversations/{id}/items/{item}"): of_account(item="msg_1", writes=True),
     # -- the wire of self-hosted MemOS -----------------------------------------------------------------------------
     ("POST", "/product/add"): asked(
         "write", lambda c: {"user_id": c.me, "writable_cube_ids": [c.cube], "messages": said(c)}

@@ -12,7 +12,7 @@ import pytest
 from llm_models import ScriptedModel
 from memos import AsyncMemOS, background
 from memos.errors import ModelUnavailable
-from memos.models.llm.port import ChatRequest
+from memos.models.llm.port import ChatReply, ChatRequest
 from memos.scheduler import worker as workers
 
 TEXT = "The kiln opens at seven."
@@ -39,9 +39,27 @@ def reader(monkeypatch: pytest.MonkeyPatch) -> Reader:
     return Reader()
 
 
+class Held(ScriptedModel):
+    """Answers nothing while `may` is not set."""
+
+    def __init__(self, reader: Reader) -> None:
+        super().__init__(reader)
+        self.may = asyncio.Event()
+        self.may.set()
+
+    async def complete(self, request: ChatRequest) -> ChatReply:
+        await self.may.wait()
+        return await super().complete(request)
+
+
 @pytest.fixture
-async def memos(tmp_path: Path, reader: Reader) -> AsyncMemOS:
-    return AsyncMemOS(tmp_path / "home", embedder="none", llm=ScriptedModel(reader, seconds=0.5))
+async def model(reader: Reader) -> Held:
+    return Held(reader)
+
+
+@pytest.fixture
+async def memos(tmp_path: Path, model: Held) -> AsyncMemOS:
+    return AsyncMemOS(tmp_path / "home", embedder="none", llm=model)
 
 
 async def ask(client: httpx2.AsyncClient, method: str, path: str, **options: Any) -> dict[str, Any]:
@@ -67,13 +85,15 @@ async def ended(client: httpx2.AsyncClient, event: str) -> dict[str, Any]:
     raise AssertionError(told)
 
 
-async def test_an_event_has_succeeded_only_when_the_model_has_read(app_client: httpx2.AsyncClient) -> None:
+async def test_an_event_has_succeeded_only_when_the_model_has_read(app_client: httpx2.AsyncClient, model: Held) -> None:
+    model.may.clear()
     answer = await ask(app_client, "POST", "/v3/memories/add/", json=ADDED)
     for _ in range(5):
         told = await ask(app_client, "GET", f"/v1/event/{answer['event_id']}/")
         assert told["status"] in ("PENDING", "RUNNING")
         assert told["results"] == []
         await asyncio.sleep(0.02)
+    model.may.set()
     told = await ended(app_client, answer["event_id"])
     assert (told["status"], [each["memory"] for each in told["results"]]) == ("SUCCEEDED", [TEXT])
     assert await listed(app_client) == [TEXT]

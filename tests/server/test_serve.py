@@ -145,20 +145,26 @@ def test_a_data_folder_that_cannot_be_used_is_one_line(serve: Starter) -> None:
     assert "Traceback" not in err
 
 
+def begun_request(length: int) -> bytes:
+    """The head of a request with so long a body. The server answers 100 when it is about to read that."""
+    head = "POST /nowhere HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nExpect: 100-continue\r\n"
+    return f"{head}Content-Length: {length}\r\n\r\n".encode()
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_request_under_way_is_finished_before_the_end(serve: Starter, number: int) -> None:
     live = serve()
     host, port = live.url.removeprefix("http://").split(":")
     with socket.create_connection((host, int(port)), timeout=20) as sock:
         body = b'{"a": 1}'
-        head = f"POST /nowhere HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
-        sock.sendall(head.encode() + body[:4])
-        time.sleep(0.3)  # the server waits for the rest of the body
+        sock.sendall(begun_request(len(body)) + body[:4])
+        assert sock.recv(65_536).startswith(b"HTTP/1.1 100")  # the server waits for the rest of the body
         live.process.send_signal(number)
-        time.sleep(0.3)
-        assert live.process.poll() is None
+        until = time.monotonic() + 20
         with pytest.raises(OSError):
-            socket.create_connection((host, int(port)), timeout=2).close()
+            while time.monotonic() < until:
+                socket.create_connection((host, int(port)), timeout=2).close()
+        assert live.process.poll() is None
         sock.sendall(body[4:])
         got = b""
         while data := sock.recv(65_536):
@@ -171,11 +177,8 @@ def test_the_end_does_not_wait_for_ever(serve: Starter) -> None:
     live = serve(MEMOS_SERVER_SHUTDOWN_SECONDS="1")
     host, port = live.url.removeprefix("http://").split(":")
     with socket.create_connection((host, int(port)), timeout=20) as sock:
-        head = (
-            "POST /nowhere HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{"
-        )
-        sock.sendall(head.encode())
-        time.sleep(0.2)
+        sock.sendall(begun_request(9) + b"{")
+        assert sock.recv(65_536).startswith(b"HTTP/1.1 100")
         begun = time.monotonic()
         assert live.stop() == 0
         assert time.monotonic() - begun < 10

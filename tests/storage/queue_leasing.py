@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
-from queue_making import KINDS, Clock, done, end, ids, new, nothing_ready, one, put, state, take
+from queue_making import KINDS, Clock, done, drain, end, ids, new, nothing_ready, one, put, state, take
 
 from memos.errors import InvalidInput, LeaseLost
 from memos.memory.ids import new_id
@@ -51,6 +51,43 @@ class Leasing:
         assert found.finished_at == clock.now
         clock.forward(1_000)
         assert await nothing_ready(queue)
+
+    async def test_a_clock_that_is_put_back_keeps_nothing_waiting(
+        self, queue: TaskQueue, other: TaskQueue, clock: Clock
+    ) -> None:
+        delayed = await put(queue, "delayed", delay=10)
+        lost = await put(queue, "lost", delay=1)
+        clock.forward(1)
+        assert (await take(other, seconds=30)).tasks[0].id == lost.id  # by a worker that is gone
+        first, second = await queue.enqueue([new("two"), new("two")])
+        lease = await take(queue, limit=1)
+        retried = await put(queue, "retried")
+        await end(queue, await take(queue), Verdict.RETRY, delay=20)
+        clock.forward(-86_400)
+        assert ids(lease.tasks) == [first.id]
+        await done(queue, lease)
+        assert ids(await drain(queue)) == [second.id]
+        assert await nothing_ready(other)
+        clock.forward(10)
+        assert ids(await drain(other)) == [delayed.id]
+        clock.forward(10)
+        assert ids(await drain(queue)) == [retried.id]
+        clock.forward(10)
+        assert ids(await drain(queue)) == [lost.id]
+        clock.forward(86_400)  # and forth again
+        assert await nothing_ready(queue)
+
+    async def test_a_clock_that_runs_a_little_back_shortens_no_delay(self, queue: TaskQueue, clock: Clock) -> None:
+        await put(queue, delay=10)
+        for _ in range(9):
+            clock.forward(-0.9)
+            await put(queue, "other")
+            await drain(queue)
+            clock.forward(0.9)
+        clock.forward(9)
+        assert await nothing_ready(queue)
+        clock.forward(2)
+        assert not await nothing_ready(queue)
 
     async def test_dead_is_failed_at_once_and_the_lane_goes_on(self, queue: TaskQueue) -> None:
         bad, good = await queue.enqueue([new(), new()])

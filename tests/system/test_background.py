@@ -156,11 +156,8 @@ async def test_the_sweep_finds_marks_that_no_task_stands_for(tmp_path: Path) -> 
         assert (await memos.tasks.counts())[TaskState.WAITING] == 0
     async with AsyncMemOS(tmp_path, embedder="none") as memos:
         await memos.start()
-        for _ in range(200):
-            counts = await memos.tasks.counts(TaskQuery(kinds=[DIGEST]))
-            if counts[TaskState.COMPLETED] == 2:
-                break
-            await asyncio.sleep(0.05)
+        assert await memos.tasks.wait(TaskQuery(), 20)  # the sweep that is enqueued, and what it finds
+        assert (await memos.tasks.counts(TaskQuery(kinds=[DIGEST])))[TaskState.COMPLETED] == 2
         assert (await memos.tasks.counts(TaskQuery(kinds=[SWEEP])))[TaskState.COMPLETED] == 1
         assert [await waiting(memos, user) for user in ("ann", "bob")] == [0, 0]
 
@@ -283,11 +280,9 @@ async def test_an_update_is_read_although_an_add_waits(tmp_path: Path) -> None:
         first = await memos.add("I live in Oslo.", user="ann", wait=True)
         await memos.add("I work at Acme.", user="ann")
         await memos.update(first.ids[0], text="I live in Bergen.", user="ann")
-        for _ in range(100):
-            waits = (await memos.tasks.find(TaskQuery(cube="ann"))).items
-            if len(waits) == 2:
-                break
-            await asyncio.sleep(0.02)
+        async with asyncio.timeout(20):
+            while len(waits := (await memos.tasks.find(TaskQuery(cube="ann"))).items) < 2:
+                await asyncio.sleep(0.02)
         assert sorted(len(t.payload) for t in waits) == [
             0,
             1,

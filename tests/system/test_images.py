@@ -108,7 +108,7 @@ async def test_an_image_is_kept_as_it_came_and_given_back(plain: AsyncMemOS) -> 
     stats = (await plain.stats()).store
     assert (stats.images, stats.image_bytes) == (1, len(png()))
     assert stats.disk_bytes >= len(png())
-    assert stats.schema_version == 4
+    assert stats.schema_version == 5
 
 
 async def test_the_kind_of_an_image_is_told_by_its_bytes_and_never_a_page(plain: AsyncMemOS) -> None:

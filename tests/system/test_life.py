@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import itertools
 import json
 import subprocess
 import sys
@@ -94,7 +95,7 @@ def test_closing_while_others_call_tells_each_of_them(home: Path) -> None:
 
     def work(n: int) -> None:
         started.wait()
-        for i in range(1_000):
+        for i in itertools.count():  # until it is told that there is nothing to add to any more
             try:
                 memos.add(f"thread {n} adds message number {i} of its own")
             except Exception as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 from collections.abc import AsyncIterator
 from datetime import date, timedelta
@@ -190,18 +191,20 @@ async def test_a_call_is_answered_also_when_it_cannot_be_counted(
 async def test_who_leaves_while_it_is_written_has_it_counted_once(
     memos: AsyncMemOS, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    add = stored(memos).add
+    add, writing, left = stored(memos).add, threading.Event(), threading.Event()
 
     def slow(*given: Any) -> Any:
-        time.sleep(0.1)
+        writing.set()
+        left.wait(20)
         return add(*given)
 
     monkeypatch.setattr(stored(memos), "add", slow)
     ledger(memos).record(call())
     asking = asyncio.create_task(memos.llm_usage())
-    await asyncio.sleep(0.03)
+    await asyncio.to_thread(writing.wait, 20)
     asking.cancel()
     await asyncio.wait([asking])
+    left.set()
     assert asking.cancelled()
     assert [u.calls for u in await memos.llm_usage()] == [1]
 

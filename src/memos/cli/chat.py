@@ -11,7 +11,7 @@ from memos.cli.state import State, state_of
 from memos.errors import InvalidInput
 
 if TYPE_CHECKING:
-    pass
+    from memos.cli.chat_session import Conversation
 
 
 def chat(
@@ -84,7 +84,7 @@ def _question(words: list[str], once: str | None) -> str | None:
     return text
 
 
-def _once(state: State, talk: Any, question: str, *, full: bool) -> None:
+def _once(state: State, talk: Conversation, question: str, *, full: bool) -> None:
     if state.json:
         from memos.cli.chat_json import told
 

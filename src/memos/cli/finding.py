@@ -142,15 +142,18 @@ def neighbors(
             **state.where,
         )
         others = dict.fromkeys(i for link in links for i in (link.edge.src, link.edge.dst) if i != id)
-        nodes = {id: root, **{i: m for i in others if (m := _get(system, state, i)) is not None}}
+        nodes = {id: root, **_memories(system, state, list(others))}
     state.answer(links, print_all(render.tree(root, links, nodes)))
 
 
-def _get(system: MemOS, state: State, id: str) -> Memory | None:
-    try:
-        return system.get(id, **state.where)
-    except NotFound:
-        return None  # deleted by another process between the two reads
+def _memories(system: MemOS, state: State, ids: list[str]) -> dict[str, Memory]:
+    """The memories of these ids, whatever their status; without what another process deleted meanwhile."""
+    out: dict[str, Memory] = {}
+    for start in range(0, len(ids), _PAGE):
+        some = {"id": {"in": ids[start : start + _PAGE]}}
+        page = system.list(filter=some, limit=_PAGE, include_inactive=True, **state.where)
+        out |= {memory.id: memory for memory in page.items}
+    return {id: out[id] for id in ids if id in out}
 
 
 def timeline(
@@ -203,9 +206,9 @@ def _mentions(system: MemOS, state: State, name: str) -> list[Memory]:
             nodes = [system.get(id, **state.where) for id in system.find_ids(name, **state.where)]
     if not nodes:
         raise NotFound(f"no entity named {name!r} in this cube; `memos list --kind entity` shows them")
-    out: dict[str, Memory] = {}
-    for node in nodes:
-        for link in system.neighbors(node.id, types=["MENTIONS"], direction="in", limit=10_000, **state.where):
-            if link.edge.src not in out and (memory := _get(system, state, link.edge.src)) is not None:
-                out[memory.id] = memory
-    return list(out.values())
+    mentioning = dict.fromkeys(
+        link.edge.src
+        for node in nodes
+        for link in system.neighbors(node.id, types=["MENTIONS"], direction="in", limit=10_000, **state.where)
+    )
+    return list(_memories(system, state, list(mentioning)).values())

@@ -112,7 +112,7 @@ def list_hosts(ctx: typer.Context) -> None:
     from memos.hosts.places import place_of
     from memos.hosts.plugged import standings
 
-    found = [standing(place_of(host)) for host in HOSTS] + standings(state_of(ctx).settings().home)
+    found = [standing(place_of(host)) for host in HOSTS] + standings()
     lines = [f"{one.host:12} {'installed' if one.events else 'not installed':14} {one.hooks_file}" for one in found]
     state_of(ctx).answer(found, print_all(*lines))
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from memos.cli.state import quiet_logs, state_of
+from memos.cli.state import named_user, quiet_logs, state_of
 from memos.errors import InvalidInput, Unavailable
 
 if TYPE_CHECKING:
@@ -165,7 +165,7 @@ async def _door(ctx: typer.Context, url: str | None, **how: Any) -> AsyncIterato
     if url is not None:
         from memos.client.client import AsyncClient
 
-        user = state.user if _named_user(ctx) else None
+        user = named_user(ctx)
         async with AsyncClient(url, user=user) as client:
             yield Door.to(client, user=user, cube=state.cube, dumps=_dumps(state), **how)
         return
@@ -181,12 +181,6 @@ async def _door(ctx: typer.Context, url: str | None, **how: Any) -> AsyncIterato
 
 def _dumps(state: State) -> Path:
     return state.settings().home / "dumps"
-
-
-def _named_user(ctx: typer.Context) -> bool:
-    """Whether --user or MEMOS_USER says whose memory it is. Without, a server's key does."""
-    source = ctx.find_root().get_parameter_source("user")
-    return source is not None and source.name != "DEFAULT"
 
 
 def _need_package() -> None:

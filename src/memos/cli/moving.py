@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from memos.cli.options import Wait
-from memos.cli.state import State, print_all, quiet_logs, state_of
+from memos.cli.state import State, named_user, print_all, quiet_logs, state_of
 from memos.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -206,9 +206,7 @@ def _key(file: Path | None) -> str | None:
 
 def _where(ctx: typer.Context, state: State, url: str | None) -> dict[str, Any]:
     """The user and the cube; of a server, the user of its key, unless one is named."""
-    named = ctx.find_root().get_parameter_source("user")
-    whom = state.user if url is None or (named is not None and named.name != "DEFAULT") else None
-    return {"user": whom, "cube": state.cube}
+    return {"user": state.user if url is None else named_user(ctx), "cube": state.cube}
 
 
 def _finished(state: State, new: int) -> str | None:

@@ -155,7 +155,7 @@ def skills(found: Sequence[Skill]) -> RenderableType:
 
 def skill(found: Skill) -> list[RenderableType]:
     """One skill: its guide, and what is counted of it."""
-    from memos.evolution.skills.text import render
+    from memos.text.guide import render
 
     body, record = found.body, found.record
     out: list[RenderableType] = [

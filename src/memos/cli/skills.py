@@ -282,7 +282,7 @@ def _from_editor(found: Skill, state: State) -> dict[str, Any]:
     """The guide as it is after an editor was closed. Raises InvalidInput where nobody is there to write."""
     from memos.cli.editor import edited
     from memos.cli.memories import can_ask
-    from memos.evolution.skills.text import render
+    from memos.text.guide import render
 
     if not can_ask(state):
         raise InvalidInput(f"say what to change: --set FIELD=VALUE, or --file. Fields: {', '.join((*_TEXTS, *_LISTS))}")

@@ -75,6 +75,12 @@ def state_of(ctx: typer.Context) -> State:
     return ctx.obj if isinstance(ctx.obj, State) else State()
 
 
+def named_user(ctx: typer.Context) -> str | None:
+    """The user that --user or MEMOS_USER names; None where neither does: of a server, that is the user of its key."""
+    source = ctx.find_root().get_parameter_source("user")
+    return None if source is None or source.name == "DEFAULT" else state_of(ctx).user
+
+
 def console(*, error: bool = False) -> Console:
     """Where output goes; styled only on a terminal, and never wrapped at 80 columns in a pipe."""
     from rich.console import Console
@@ -108,7 +114,7 @@ def parse_filter_option(text: str | None) -> dict[str, Any] | None:
     return value
 
 
-def parse_pairs(pairs: list[str], option: str = "--info") -> dict[str, Any] | None:
+def parse_pairs(pairs: list[str]) -> dict[str, Any] | None:
     """Several `--info key=value`; a value that is JSON (a number, true, null, a list) is taken as such. None when
     there are none.
     """
@@ -116,7 +122,7 @@ def parse_pairs(pairs: list[str], option: str = "--info") -> dict[str, Any] | No
     for pair in pairs:
         key, sign, value = pair.partition("=")
         if not sign or not key.strip():
-            raise InvalidInput(f"{option} takes key=value, got {pair!r}")
+            raise InvalidInput(f"--info takes key=value, got {pair!r}")
         try:
             out[key.strip()] = json.loads(value, parse_constant=str)
         except (ValueError, RecursionError):

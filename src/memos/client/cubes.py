@@ -63,11 +63,11 @@ class CubeVerbs(Connected):
 
     async def stats(self, *, user: str | None = None, cube: str | None = None) -> Stats:
         """Counts, sizes and waiting work of a cube."""
-        return await self._get(_path(await self._cube(user, cube), "/stats"), Stats, body(user=self._as(user)))
+        return await self._get(await self._of_cube(user, cube, "stats"), Stats, body(user=self._as(user)))
 
     async def flush(self, *, user: str | None = None, cube: str | None = None) -> None:
         """Return when everything added to a cube so far is digested and embedded."""
-        path = _path(await self._cube(user, cube), "/flush")
+        path = await self._of_cube(user, cube, "flush")
         await self._transport.tell(Call("POST", path, params=body(user=self._as(user)), patient=True))
 
     async def export_cube(
@@ -110,6 +110,10 @@ class CubeVerbs(Connected):
         """The cube meant: the one named, or the own one of whom this is for."""
         name = cube or self._as(user)
         return name if name is not None else (await self._get("/v1/me", Me)).acting_as
+
+    async def _of_cube(self, user: str | None, cube: str | None, what: str) -> str:
+        """The path of something of the cube meant."""
+        return _path(await self._cube(user, cube), f"/{what}")
 
 
 def _path(name: str, rest: str = "") -> str:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from memos.client.connected import Connected
-from memos.client.encoding import body, segment
+from memos.client.cubes import CubeVerbs
+from memos.client.encoding import body
 from memos.client.transport import Call
-from memos.frames import Me
 from memos.memory.reading import Mode, ReadingConfig, Reread
 
 
-class ReadingVerbs(Connected):
+class ReadingVerbs(CubeVerbs):
     """Read records anew, and say how a cube wants to be read."""
 
     async def reread(
@@ -35,7 +34,7 @@ class ReadingVerbs(Connected):
 
     async def reading(self, *, user: str | None = None, cube: str | None = None) -> ReadingConfig:
         """How a cube wants what is added to be read."""
-        return await self._get(await self._path(user, cube), ReadingConfig, body(user=self._as(user)))
+        return await self._get(await self._of_cube(user, cube, "reading"), ReadingConfig, body(user=self._as(user)))
 
     async def configure_reading(
         self,
@@ -48,9 +47,5 @@ class ReadingVerbs(Connected):
     ) -> ReadingConfig:
         """Say how a cube wants to be read; what is left out stays. See `AsyncMemOS.configure_reading`."""
         fields = body(mode=mode, instructions=instructions, tags=tags)
-        call = Call("PATCH", await self._path(user, cube), params=body(user=self._as(user)), body=fields)
+        call = Call("PATCH", await self._of_cube(user, cube, "reading"), params=body(user=self._as(user)), body=fields)
         return await self._transport.ask(call, ReadingConfig)
-
-    async def _path(self, user: str | None, cube: str | None) -> str:
-        name = cube or self._as(user) or (await self._get("/v1/me", Me)).acting_as
-        return f"/v1/cubes/{segment(name, 'cube')}/reading"

@@ -7,19 +7,16 @@ import builtins
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from memos.client.connected import Connected
 from memos.client.encoding import body, segment
 from memos.client.skill_files import packed, unpacked, written
-from memos.client.transport import Call
+from memos.client.transport import Call, content_of
 from memos.errors import InvalidInput
 from memos.frames import Count, SkillList
 from memos.memory.acting import Published
 from memos.memory.learned import Action, Parameter, Skill, State
-
-if TYPE_CHECKING:
-    import httpx2
 
 _FOLDERS = "/v1/skill-folders"
 
@@ -97,7 +94,7 @@ class SkillVerbs(Connected):
         if chosen is not None and not chosen:
             raise InvalidInput("names is empty; leave it out for all skills")
         params = body(names=chosen) | self._of(user, cube)
-        data = await self._transport.run(Call("GET", _FOLDERS, params=params, patient=True), _bytes)
+        data = await self._transport.run(Call("GET", _FOLDERS, params=params, patient=True), content_of)
         if path is None:
             return data
         write = written if zip else unpacked
@@ -133,7 +130,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, (Action, Parameter)):
         return asdict(value)
     return [_plain(one) for one in value] if isinstance(value, (list, tuple)) else value
-
-
-async def _bytes(response: httpx2.Response) -> bytes:
-    return await response.aread()

@@ -76,11 +76,11 @@ class Transport:
 
     async def ask(self, call: Call, kind: type[T]) -> T:
         """The answer to a call, as a value."""
-        return decode(kind, await self.run(call, _content))
+        return decode(kind, await self.run(call, content_of))
 
     async def tell(self, call: Call) -> None:
         """Make a call whose answer says nothing."""
-        await self.run(call, _content)
+        await self.run(call, content_of)
 
     async def run(self, call: Call, receive: Callable[[httpx2.Response], Awaitable[T]]) -> T:
         """What `receive` makes of the response to a call. Raises the server's error, Unavailable or TimedOut."""
@@ -188,7 +188,8 @@ class Transport:
         return f"{call.method} {self.base_url}{call.path}"
 
 
-async def _content(response: httpx2.Response) -> bytes:
+async def content_of(response: httpx2.Response) -> bytes:
+    """The whole body of a response, to be given to `run`."""
     return await response.aread()
 
 

@@ -8,7 +8,7 @@ from dataclasses import asdict, is_dataclass
 from typing import Any
 
 from memos.client.cubes import CubeVerbs
-from memos.client.encoding import body, segment
+from memos.client.encoding import body
 from memos.client.transport import Call
 from memos.frames import Rules, Runs, Topics
 from memos.memory.upkeep import (
@@ -29,31 +29,33 @@ class UpkeepVerbs(CubeVerbs):
     async def working(self, session: str | None = None, *, user: str | None = None, cube: str | None = None) -> Working:
         """The memories most relevant to a session (by default, the one spoken in last); see `AsyncMemOS.working`."""
         params = body(session=session, user=self._as(user))
-        return await self._get(await self._kept(user, cube, "working"), Working, params)
+        return await self._get(await self._of_cube(user, cube, "working"), Working, params)
 
     async def topics(
         self, query: str | None = None, *, limit: int = 100, user: str | None = None, cube: str | None = None
     ) -> builtins.list[Topic]:
         """The topics that answer a question, best first, or the largest; see `AsyncMemOS.topics`."""
         params = body(query=query, limit=limit, user=self._as(user))
-        return [*(await self._get(await self._kept(user, cube, "topics"), Topics, params)).items]
+        return [*(await self._get(await self._of_cube(user, cube, "topics"), Topics, params)).items]
 
     async def reorganize(self, *, user: str | None = None, cube: str | None = None) -> Reorganized:
         """Bring the topics of a cube up to date; see `AsyncMemOS.reorganize`."""
         params = body(user=self._as(user))
-        call = Call("POST", await self._kept(user, cube, "reorganize"), params=params, patient=True)
+        call = Call("POST", await self._of_cube(user, cube, "reorganize"), params=params, patient=True)
         return await self._transport.ask(call, Reorganized)
 
     async def retention(self, *, user: str | None = None, cube: str | None = None) -> builtins.list[RetentionRule]:
         """The retention rules of a cube."""
-        return [*(await self._get(await self._kept(user, cube, "retention"), Rules, body(user=self._as(user)))).items]
+        return [
+            *(await self._get(await self._of_cube(user, cube, "retention"), Rules, body(user=self._as(user)))).items
+        ]
 
     async def set_retention(
         self, rules: Given, *, user: str | None = None, cube: str | None = None
     ) -> builtins.list[RetentionRule]:
         """Set the retention rules of a cube; see `AsyncMemOS.set_retention`. Only an admin of the cube may."""
         params, fields = body(user=self._as(user)), {"rules": _sent(rules)}
-        call = Call("PUT", await self._kept(user, cube, "retention"), params=params, body=fields)
+        call = Call("PUT", await self._of_cube(user, cube, "retention"), params=params, body=fields)
         return [*(await self._transport.ask(call, Rules)).items]
 
     async def preview_retention(
@@ -61,14 +63,14 @@ class UpkeepVerbs(CubeVerbs):
     ) -> RetentionPlan:
         """What these rules (by default, the cube's) would take now, and why. Nothing is changed."""
         fields = body(rules=None if rules is None else _sent(rules), limit=limit)
-        path, params = await self._kept(user, cube, "retention/preview"), body(user=self._as(user))
+        path, params = await self._of_cube(user, cube, "retention/preview"), body(user=self._as(user))
         return await self._transport.ask(Call("POST", path, params=params, body=fields, patient=True), RetentionPlan)
 
     async def apply_retention(
         self, *, despite_clock: bool = False, user: str | None = None, cube: str | None = None
     ) -> RetentionRun:
         """Apply the retention rules of a cube now; see `AsyncMemOS.apply_retention`."""
-        path, params = await self._kept(user, cube, "retention/apply"), body(user=self._as(user))
+        path, params = await self._of_cube(user, cube, "retention/apply"), body(user=self._as(user))
         call = Call("POST", path, params=params, body={"despite_clock": despite_clock}, patient=True, repeatable=False)
         return await self._transport.ask(call, RetentionRun)
 
@@ -77,10 +79,7 @@ class UpkeepVerbs(CubeVerbs):
     ) -> builtins.list[RetentionRun]:
         """What retention took from a cube, newest first, and what it refused."""
         params = body(limit=limit, user=self._as(user))
-        return [*(await self._get(await self._kept(user, cube, "retention/runs"), Runs, params)).items]
-
-    async def _kept(self, user: str | None, cube: str | None, what: str) -> str:
-        return f"/v1/cubes/{segment(await self._cube(user, cube), 'cube')}/{what}"
+        return [*(await self._get(await self._of_cube(user, cube, "retention/runs"), Runs, params)).items]
 
 
 def _sent(rules: Given) -> builtins.list[Any]:

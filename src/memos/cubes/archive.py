@@ -248,6 +248,7 @@ class _Checked:
     """What was seen of the memories so far, to check what points at them."""
 
     last: dict[bytes, tuple[int, bool]] = field(default_factory=dict)  # id -> last version, and whether it is current
+    sources: dict[bytes, int] = field(default_factory=dict)  # id -> how many the last version has, while others follow
     texts: set[bytes] = field(default_factory=set)
 
 
@@ -380,6 +381,13 @@ def _check_version(v: transfer.StoredVersion, seen: _Checked) -> None:
         raise ArchiveError(f"version {m.version} of memory {m.id} comes after version {last}")
     if current:
         raise ArchiveError(f"version {last} of memory {m.id} has no end although version {m.version} follows")
+    there = seen.sources.pop(ident, 0)
+    if v.sources_kept not in (0, there):
+        raise ArchiveError(
+            f"version {m.version} of memory {m.id} keeps {v.sources_kept} sources, the version before it has {there}"
+        )
+    if m.known_to is not None:
+        seen.sources[ident] = v.sources_kept + len(m.sources)
     seen.last[ident] = (m.version, m.known_to is None)
     if v.text_version == m.version:
         seen.texts.add(_text_id(m.id, m.version))

@@ -171,7 +171,7 @@ _VERSION: Mapping[str, Read] = {
     "actor": text,
     "cause": _optional(text),
     "change": ident,
-    "text_version": lambda value, what: whole(value, what, 1),
+    **dict.fromkeys(("text_version", "sources_kept"), lambda value, what: whole(value, what, 1)),
 }
 _VERSION_NEEDS = ("id", "kind", "text", "version", "known_from", "recorded_at", "op", "actor", "change")
 _EDGE: Mapping[str, Read] = {
@@ -213,6 +213,8 @@ def version_line(v: StoredVersion) -> bytes:
         out["cause"] = v.cause
     if v.text_version != m.version:
         out["text_version"] = v.text_version
+    if v.sources_kept:
+        out["sources_kept"] = v.sources_kept
     return json_line(out)
 
 
@@ -221,7 +223,8 @@ def read_version(value: Any) -> StoredVersion:
     found = _fields(value, _VERSION, "memory", _VERSION_NEEDS)
     op, actor, change = found.pop("op"), found.pop("actor"), found.pop("change")
     cause, text_version = found.pop("cause", None), found.pop("text_version", found["version"])
-    return StoredVersion(Memory(**found), op, actor, cause, change, text_version)
+    kept = found.pop("sources_kept", 0)
+    return StoredVersion(Memory(**found), op, actor, cause, change, text_version, kept)
 
 
 def edge_line(stored: StoredEdge) -> bytes:

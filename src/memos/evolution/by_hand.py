@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from memos.errors import InvalidInput, NotFound
-from memos.memory.learned import PolicyBody, SkillBody, State
+from memos.memory.learned import BY_HAND, PolicyBody, SkillBody, State
 from memos.memory.model import Kind, Memory, Status
 from memos.storage.ports import WriteTx
 from memos.storage.sqlite import lived
 
-BY_HAND = "by hand"  # how `why` of a state begins that a person chose
 _STATES = {
     Kind.POLICY: (State.CANDIDATE, State.ACTIVE, State.RETIRED),
     Kind.SKILL: (State.PROBATION, State.ACTIVE, State.RETIRED),

@@ -17,8 +17,7 @@ import apsw
 
 from memos.evolution.case import Case
 from memos.evolution.value.reliability import reliability_of
-from memos.evolution.value.reward import FAILURE, SUCCESS
-from memos.memory.episode import Step, ToolUse
+from memos.memory.episode import FAILURE, SUCCESS, Step, ToolUse
 from memos.memory.ids import id_from_bytes
 from memos.memory.learned import Action, Form, Hint, PolicyBody, State
 from memos.memory.model import Memory, Status
@@ -26,7 +25,7 @@ from memos.storage.sqlite import lived
 from memos.text.applies import Applies, Situation, applies, filled, filled_actions, is_passing, was_tried
 from memos.text.calls import call, procedure
 from memos.text.signature import context_key
-from memos.text.template import may_match
+from memos.text.template import match, may_match, names, wide
 
 FAILURES = 3  # in a row, of one tool in one context, before there is a hint
 WINDOW = 5  # steps of the tool in the context that are looked at
@@ -40,6 +39,11 @@ _POLICIES = (
     "AND status='active' AND body->>'form' IN ('fix','path') AND coalesce(body->>'state','candidate')<>'retired' "
     "AND (coalesce(body->>'tool','') IN ('', ?1) OR EXISTS(SELECT 1 FROM json_each(body->'procedure') p WHERE "
     "p.value->>'tool'=?1)) ORDER BY n DESC LIMIT 2000"
+)
+_WARNINGS = (
+    "SELECT id FROM memories WHERE kind='policy' AND kind IN ('policy','world_model','skill') AND known_to IS NULL "
+    "AND status='active' AND body->>'form'='avoid' AND body->>'state'='active' AND body->>'prefer'<>'' "
+    "AND body->>'tool'=?1 ORDER BY n DESC LIMIT 200"
 )
 
 
@@ -157,6 +161,8 @@ def _prefer(db: apsw.Connection, stored: lived.StoredHint, there: dict[str, Memo
     policy = there.get(stored.memory or "")
     if policy is not None and policy.status is Status.ACTIVE:
         body = PolicyBody.of(policy)
+        if body.form is Form.AVOID:
+            return procedure(_instead(body, failed))
         how = applies(body, _situation(db, stored.episode, failed)) or Applies(1.0, "error")
         return procedure(filled_actions(body.procedure, how.values)) or filled(body.prefer, how.values)
     worked = there.get(stored.prefer or "")
@@ -195,7 +201,8 @@ def _advice(db: apsw.Connection, step: lived.Place) -> _Advice:
     worked = lived.steps_in_context(db, step.tool, step.context, ok=True, limit=1)
     if worked and not _same_call(worked[0][1].use, failed.use):
         return _Advice(prefer=worked[0][1].id)
-    return _Advice(prefer=_resolved(db, step, failed.use))
+    resolved = _resolved(db, step, failed.use)
+    return _Advice(prefer=resolved) if resolved is not None else _Advice(policy=_warning(db, step, failed.use))
 
 
 def _policy(db: apsw.Connection, step: lived.Place, failed: ToolUse) -> str | None:
@@ -258,6 +265,27 @@ def _resolved(db: apsw.Connection, step: lived.Place, failed: ToolUse) -> str | 
     return None
 
 
+def _warning(db: apsw.Connection, step: lived.Place, failed: ToolUse) -> str | None:
+    """The newest policy that says to avoid this call and what to do instead."""
+    found = db.execute(_WARNINGS, (failed.tool,))
+    for memory in lived.memories(db, [id_from_bytes(id) for (id,) in found]):
+        if _instead(PolicyBody.of(memory), failed) and not lived.disproved(db, step.episode, memory.id):
+            return memory.id
+    return None
+
+
+def _instead(body: PolicyBody, failed: ToolUse | None) -> tuple[Action, ...]:
+    """What a policy that says to avoid this call says to do instead; nothing where that cannot be filled in."""
+    tool, _, given = body.prefer.partition(": ")
+    warned = next((a for a in body.procedure if failed is not None and a.tool == failed.tool), None)
+    if not given or failed is None or warned is None:
+        return ()
+    values = match(warned.input, failed.input, wide=wide(body.parameters))
+    if values is None or {*names(given)} - {*values}:
+        return ()
+    return filled_actions((Action(tool, given),), values)
+
+
 def _own_words(was: Step, failed: ToolUse) -> set[str]:
     """The words of an earlier failure that the present one has not."""
     use = was.use or ToolUse("")
@@ -294,7 +322,7 @@ def _preferred(db: apsw.Connection, stored: lived.StoredHint) -> Sequence[bytes]
         body = PolicyBody.of(there[stored.memory])
         failed = lived.tool_use(there[stored.avoid]) if stored.avoid in there else None
         how = applies(body, _situation(db, stored.episode, failed)) or Applies(1.0, "error")
-        hint_steps = filled_actions(body.procedure, how.values)
+        hint_steps = _instead(body, failed) if body.form is Form.AVOID else filled_actions(body.procedure, how.values)
     elif stored.prefer in there and (use := lived.tool_use(there[stored.prefer])) is not None:
         hint_steps = (Action(use.tool, use.input),)
     return [context_key(a.tool, a.input) for a in hint_steps[-1:] if a.tool]

@@ -10,6 +10,7 @@ from itertools import pairwise
 import apsw
 
 from memos.memory.acting import LearningReport, Stretch
+from memos.memory.episode import SUCCESS
 from memos.memory.model import Memory
 from memos.memory.time import from_micros, to_micros
 from memos.storage.ports import ANY_STATUS, View
@@ -101,10 +102,10 @@ def _span(db: apsw.Connection, since: datetime, until: datetime) -> _Span:
     between = (to_micros(since), to_micros(until))
     begun = db.execute("SELECT count(*) FROM episodes WHERE opened_at>=? AND opened_at<?", between).get
     found = db.execute(
-        "SELECT count(*), count(reward), count(*) FILTER (WHERE reward>=.5), "
+        "SELECT count(*), count(reward), count(*) FILTER (WHERE reward>=?), "
         "coalesce(sum((SELECT count(*) FROM steps s WHERE s.episode=e.e AND s.role IN ('tool','subagent'))), 0) "
         "FROM episodes e WHERE closed_at>=? AND closed_at<?",
-        between,
+        (SUCCESS, *between),
     ).fetchone()
     closed, valued, succeeded, steps = (int(str(x)) for x in found or (0, 0, 0, 0))
     return _Span(int(str(begun)), closed, valued, succeeded, steps)

@@ -74,12 +74,10 @@ def _time(said: str) -> float | None:
 
 
 def _is(turn: Turn, message: tuple[str, str]) -> bool:
-    id, text = message
-    return (
-        digest(turn.text or "") == digest(text)
-        if not (id and turn.key)
-        else turn.key == id and (digest(turn.text or "") == digest(text) or (turn.text or "").startswith("/"))
-    )
+    """Whether a turn begins with a message (id, text). A command (`/review`) may stand in the transcript in other words."""
+    (id, text), said = message, turn.text or ""
+    same = digest(said) == digest(text)
+    return turn.key == id and (same or said.startswith("/")) if id and turn.key else same
 
 
 def _begin(memory: Memory, session: Session, who: dict[str, Any], turn: Turn) -> str | None:

@@ -57,14 +57,14 @@ class Overview:
 
 def overview(home: Path, project: Path) -> Overview:
     """What is installed for the user and in a project."""
+    from memos.hosts.hermes import outbox
+    from memos.hosts.openclaw import installing as openclaw
     from memos.hosts.plugged import standings
 
-    places = [standing(place_of(host, where)) for host in HOSTS for where in (None, project)] + standings(home)
+    places = [standing(place_of(host, where)) for host in HOSTS for where in (None, project)] + standings()
     shown = tuple(p for p in places if p.scope == "user" or p.events or p.problem)
     behind = len(list((home / "hosts" / "sessions").glob("*.behind")))
-    queues = ("hermes/*/*-*/*.json", "openclaw/spool*/*.jsonl")
-    waiting = sum(1 for queue in queues for _ in (home / "hosts").glob(queue))
-    return Overview(home, running(str(home)), behind, shown, waiting)
+    return Overview(home, running(str(home)), behind, shown, outbox.waiting(home) + openclaw.waiting(home))
 
 
 def examine(place: Place, home: Path) -> Examined:

@@ -1,15 +1,13 @@
-"""Edits of a host's own files: made on text, written whole, with the file as it was before kept once, and taken back."""
+"""Edits of a host's own files: made on text, and written whole, all of them or none."""
 
 from __future__ import annotations
 
 import contextlib
-import hashlib
-import json
 import os
 import tempfile
 import tomllib
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -31,30 +29,6 @@ class Edit:
     def changes(self) -> bool:
         """Whether there is anything to write."""
         return self.before != self.after
-
-
-@dataclass(slots=True)
-class Receipt:
-    """What was installed, so that it can be taken back to the byte: for each file its sha256 as written, and the copy of what was
-    there before (None: nothing).
-    """
-
-    host: str
-    scope: str
-    files: dict[str, dict[str, Any]] = field(default_factory=dict)
-
-    @classmethod
-    def load(cls, path: Path) -> Receipt | None:
-        """The receipt in a file; None where there is none, or it is broken."""
-        try:
-            value = json.loads(path.read_text("utf-8"))
-            return cls(str(value["host"]), str(value["scope"]), {str(k): dict(v) for k, v in value["files"].items()})
-        except (OSError, ValueError, KeyError, TypeError, AttributeError):
-            return None
-
-    def save(self, path: Path) -> None:
-        """Write it. Raises InvalidInput."""
-        keep(path, json.dumps(asdict(self), indent=2, ensure_ascii=False).encode())
 
 
 def read(path: Path) -> bytes | None:
@@ -167,32 +141,6 @@ def _apply(edit: Edit) -> None:
         path.unlink()
         with contextlib.suppress(OSError):
             path.parent.rmdir()
-
-
-def keep(path: Path, content: bytes) -> None:
-    """Keep a copy or a receipt in the data folder. Raises InvalidInput when it cannot be written."""
-    try:
-        write(path, content)
-    except OSError as e:
-        raise InvalidInput(f"{path} cannot be written ({e.strerror}); nothing was changed") from None
-
-
-def to_the_byte(path: Path, before: bytes | None, known: dict[str, Any] | None, home: Path) -> Edit | None:
-    """The edit that makes of a file what it was before, to the byte; None where it changed since, or the copy is gone."""
-    if known is None or before is None or sha(before) != known["wrote"]:
-        return None
-    copy = copy_of(known, home)
-    return None if copy is None and known["copy"] is not None else Edit(path, before, copy)
-
-
-def copy_of(known: dict[str, Any] | None, home: Path) -> bytes | None:
-    """What a file was before, as it was kept; None for one that was not there, or whose copy is gone."""
-    return None if known is None or known["copy"] is None else read(home / "hosts" / known["copy"])
-
-
-def sha(content: bytes) -> str:
-    """A file's mark."""
-    return hashlib.sha256(content).hexdigest()
 
 
 def _text(path: Path, content: bytes) -> str:

@@ -13,7 +13,7 @@ import sys
 import time
 
 from memos.hosts import catchup
-from memos.hosts.reach import Away, Embedded, Memory, Nowhere, Refused, Server, key_in, running
+from memos.hosts.reach import Away, Embedded, Memory, Nowhere, Refused, Server, key_in, running, switched_off
 from memos.hosts.session import Session, digest, left_behind
 from memos.moving.transcript import (
     MOST_OUTPUT,
@@ -281,7 +281,7 @@ def main(arguments: list[str] | None = None) -> int:
         if given is None:
             print(_USAGE, file=sys.stderr)
             return 0
-        if os.environ.get("MEMOS_HOOKS", "").lower() in ("off", "0", "false", "no"):
+        if switched_off():
             return 0
         event = json.loads(sys.stdin.buffer.read())
         if isinstance(event, dict):

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import hashlib
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from memos.errors import Conflict, InvalidInput
-from memos.hosts.edits import Edit, Receipt, apply, edit_json, keep, read, sha, to_the_byte, with_block, without_block
-from memos.hosts.jsonc import Document
+from memos.hosts.edits import Edit, apply, edit_json, read, with_block, without_block
+from memos.hosts.jsonc import Document, value_at
 from memos.hosts.places import MARK, Place, Reach, group, mcp_entry, mcp_lines
+from memos.hosts.receipts import Receipt
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,21 +77,24 @@ def install(place: Place, reach: Reach, home: Path, *, mcp: bool = True, dry_run
         edits.append(_with_mcp(place, reach))
     changed = tuple(e.path for e in edits if e.changes)
     if not dry_run:
-        _keep(place, home, edits)
+        _receipt(place, home).note(
+            edits, lambda edit: _without_us(place, edit), lambda edit: {"depth": _missing(place, edit)}
+        )
         apply(*edits)
-    return Installed(place.host, place.scope, changed, dry_run, (place.asks,))
+    unread = _left_out(place)
+    return Installed(place.host, place.scope, changed, dry_run, (place.asks, *([unread] if unread else ())))
 
 
 def uninstall(place: Place, home: Path, *, dry_run: bool = False) -> Installed:
     """Take MemOS out of a host: a file that is as it was written becomes what it was before, to the byte; of one that changed
     since, only what is ours is taken out. What was remembered stays.
     """
-    receipt = Receipt.load(_receipt_file(place, home))
-    edits = [_taken_back(place, receipt, path, home) for path in dict.fromkeys((place.hooks, place.mcp))]
+    receipt = _receipt(place, home)
+    edits = [_taken_back(place, receipt, path) for path in dict.fromkeys((place.hooks, place.mcp))]
     changed = tuple(e.path for e in edits if e.changes)
     if not dry_run:
         apply(*edits)
-        _forget(place, home, receipt)
+        receipt.forget()
     return Installed(place.host, place.scope, changed, dry_run)
 
 
@@ -106,12 +110,26 @@ def standing(place: Place) -> Standing:
                 events.append(event)
                 commands.append(command)
         mcp = _has_mcp(place)
+        problem = _left_out(place) if events else None
     except InvalidInput as e:
         problem = str(e)
     had = tuple(e for e in place.events if e in events)
     missing = tuple(e for e in place.events if e not in events)
     first = commands[0] if commands else None
     return Standing(place.host, place.scope, place.hooks, had, missing, mcp, first, problem)
+
+
+def _left_out(place: Place) -> str | None:
+    """What is wrong with settings that we can read and the host cannot: it leaves out all of them, in silence."""
+    content = read(place.hooks)
+    try:
+        json.loads((content or b"").strip() or b"{}")
+    except ValueError:
+        return (
+            f"{place.host} reads plain JSON alone and leaves out all of {place.hooks}, our hooks and what else is in it: "
+            "take its comments and trailing commas out"
+        )
+    return None
 
 
 # -- hooks ---------------------------------------------------------------------------------------------------------
@@ -177,7 +195,7 @@ def _with_mcp(place: Place, reach: Reach) -> Edit:
         return with_block(place.mcp, ".".join(place.mcp_path), mcp_lines(place, reach))
 
     def change(document: Document) -> None:
-        there = _at(document.value, place.mcp_path)
+        there = value_at(document.value, place.mcp_path)
         if there is not None and not _is_our_server(there):
             raise Conflict(
                 f"{place.mcp} has an MCP server {place.mcp_path[-1]!r} that is not of MemOS; rename it, or install with --no-mcp"
@@ -191,11 +209,11 @@ def _with_mcp(place: Place, reach: Reach) -> Edit:
 
 def _drop_mcp(place: Place, document: Document, made: int) -> None:
     """Take our server out, and the objects around it that are empty then, as far as `made` of them were made for it."""
-    if not _is_our_server(_at(document.value, place.mcp_path)):
+    if not _is_our_server(value_at(document.value, place.mcp_path)):
         return
     path = place.mcp_path
     document.drop(path)
-    while made > 0 and len(path) > 1 and _at(document.value, path[:-1]) == {}:
+    while made > 0 and len(path) > 1 and value_at(document.value, path[:-1]) == {}:
         path, made = path[:-1], made - 1
         document.drop(path)
 
@@ -207,7 +225,7 @@ def _has_mcp(place: Place) -> bool:
             "utf-8", "replace"
         )
     found = _document(place.mcp)
-    return found is not None and _is_our_server(_at(found.value, place.mcp_path))
+    return found is not None and _is_our_server(value_at(found.value, place.mcp_path))
 
 
 def _is_our_server(entry: Any) -> bool:
@@ -215,23 +233,16 @@ def _is_our_server(entry: Any) -> bool:
     return isinstance(arguments, list) and "memos.cli" in arguments and "mcp" in arguments
 
 
-def _at(value: Any, path: tuple[str, ...]) -> Any:
-    for name in path:
-        value = value.get(name) if isinstance(value, dict) else None
-    return value
-
-
 # -- taking back ---------------------------------------------------------------------------------------------------
 
 
-def _taken_back(place: Place, receipt: Receipt | None, path: Path, home: Path) -> Edit:
+def _taken_back(place: Place, receipt: Receipt, path: Path) -> Edit:
     before = read(path)
-    known = None if receipt is None else receipt.files.get(str(path))
-    if (edit := to_the_byte(path, before, known, home)) is not None:
+    if (edit := receipt.to_the_byte(path, before)) is not None:
         return edit
     if before is None:
         return Edit(path, None, None)
-    made = bool(known is not None and known["copy"] is None)
+    made = receipt.made(path)
     if path.suffix == ".toml":
         after = without_block(path, before.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
         return Edit(path, before, None if made and not after.strip() else after)
@@ -240,37 +251,14 @@ def _taken_back(place: Place, receipt: Receipt | None, path: Path, home: Path) -
         if path == place.hooks:
             _drop_hooks(document)
         if path == place.mcp:
-            _drop_mcp(place, document, int(known["depth"]) if known is not None else 1)
+            known = receipt.files.get(str(path))
+            _drop_mcp(place, document, 1 if known is None else int(known["depth"]))
 
     edit = edit_json(path, change)
     return Edit(path, before, None) if made and edit.after is not None and edit.after.strip() == b"{}" else edit
 
 
-def _keep(place: Place, home: Path, edits: list[Edit]) -> None:
-    """Keep what the files were before MemOS came, once, and what they are now."""
-    file = _receipt_file(place, home)
-    old = Receipt.load(file)
-    receipt = Receipt(place.host, place.scope, {} if old is None else dict(old.files))
-    for edit in edits:
-        known = receipt.files.get(str(edit.path))
-        if not edit.changes and known is not None:
-            continue
-        if not edit.changes:
-            continue
-        fresh = known is None or edit.before is None or sha(edit.before) != known["wrote"]
-        if fresh:
-            clean = _clean(place, edit)
-            copy = None if clean is None else f"before/{file.stem}-{edit.path.name}"
-            if copy is not None and clean is not None:
-                keep(home / "hosts" / copy, clean)
-            known = {"copy": copy, "depth": _missing(place, edit)}
-        assert known is not None and edit.after is not None
-        receipt.files[str(edit.path)] = {**known, "wrote": sha(edit.after)}
-    if receipt.files:
-        receipt.save(file)
-
-
-def _clean(place: Place, edit: Edit) -> bytes | None:
+def _without_us(place: Place, edit: Edit) -> bytes | None:
     """What a file was without us: as it is, unless an installation that nobody has a receipt of is in it."""
     if edit.before is None or edit.path.suffix == ".toml":
         return None if edit.before is None else without_block(edit.path, edit.before.decode()).encode()
@@ -284,21 +272,11 @@ def _missing(place: Place, edit: Edit) -> int:
     if edit.path != place.mcp or edit.path.suffix == ".toml":
         return 0
     value = {} if edit.before is None or not edit.before.strip() else Document(edit.before.decode()).value
-    return sum(1 for n in range(1, len(place.mcp_path)) if _at(value, place.mcp_path[:n]) is None)
+    return sum(1 for n in range(1, len(place.mcp_path)) if value_at(value, place.mcp_path[:n]) is None)
 
 
-def _forget(place: Place, home: Path, receipt: Receipt | None) -> None:
-    if receipt is None:
-        return
-    for known in receipt.files.values():
-        if known["copy"] is not None:
-            (home / "hosts" / known["copy"]).unlink(missing_ok=True)
-    _receipt_file(place, home).unlink(missing_ok=True)
-
-
-def _receipt_file(place: Place, home: Path) -> Path:
-    mark = hashlib.sha256(f"{place.scope}\0{place.hooks}".encode()).hexdigest()[:12]
-    return home / "hosts" / f"{place.host}-{mark}.json"
+def _receipt(place: Place, home: Path) -> Receipt:
+    return Receipt(home, place.host, place.scope, f"{place.scope}\0{place.hooks}")
 
 
 def _document(path: Path) -> Document | None:

@@ -300,6 +300,13 @@ def _escaped5(found: re.Match[str]) -> str:
     return "" if told[0] in "\r\n\u2028\u2029" else _ESCAPED5.get(told, told)
 
 
+def value_at(value: Any, path: Sequence[str]) -> Any:
+    """What stands at a path of names in a value of JSON; None where nothing does."""
+    for name in path:
+        value = value.get(name) if isinstance(value, dict) else None
+    return value
+
+
 def _child(node: Node, step: Step) -> Node | None:
     if isinstance(step, str):
         return node.members.get(step)

@@ -27,7 +27,7 @@ class Installing(Protocol):
         """Take it out, as if it had never been there."""
         ...
 
-    def standing(self, home: Path) -> Standing:
+    def standing(self) -> Standing:
         """Whether it is in."""
         ...
 
@@ -45,9 +45,9 @@ def installing(host: str) -> Installing | None:
     return cast("Installing", import_module(PLUGINS[host][0])) if host in PLUGINS else None
 
 
-def standings(home: Path) -> list[Standing]:
+def standings() -> list[Standing]:
     """Which of them MemOS is in."""
-    return [plugin.standing(home) for host in PLUGINS if (plugin := installing(host)) is not None]
+    return [plugin.standing() for host in PLUGINS if (plugin := installing(host)) is not None]
 
 
 def examining(host: str) -> Examining | None:

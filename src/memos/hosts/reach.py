@@ -235,6 +235,11 @@ class Embedded(Memory):
             self._system.close()
 
 
+def switched_off() -> bool:
+    """Whether MEMOS_HOOKS says that hosts go on without memory."""
+    return os.environ.get("MEMOS_HOOKS", "").lower() in ("off", "0", "false", "no")
+
+
 def running(home: str) -> str | None:
     """The address of the server that says in its state file that it runs on a home; None when it does not, or is gone."""
     try:

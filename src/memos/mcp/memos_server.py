@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from typing import Annotated, Any, Literal, cast
 
 from pydantic import Field
@@ -246,12 +245,12 @@ class DumpCube(Args):
 
 async def dump_cube(door: Door, asked: DumpCube) -> Said:
     """Write a cube to an archive, in a folder of ours."""
-    if door.dumps is None:
+    dumps = door.dumps
+    if dumps is None:
         raise Unavailable("a server writes no files for a tool; fetch the archive at GET /v1/cubes/NAME/archive")
     door = door.as_user(asked.user_id)
     info = await door.system.stats(**door.where(asked.cube_id))
-    assert door.dumps is not None
-    folder = door.dumps / asked.dump_dir
+    folder = dumps / asked.dump_dir
     await asyncio.to_thread(folder.mkdir, parents=True, exist_ok=True)
     name = "".join(sign if sign.isalnum() or sign in "-_" else "_" for sign in info.cube)[:80]
     target = folder / f"{name}.zip"
@@ -286,9 +285,7 @@ async def get_user_info(door: Door, asked: OfUser) -> UserInfo:
     """A user, the cubes, and the newest memories."""
     door = door.as_user(asked.user_id)
     found = await door.system.list_cubes(**door.who())
-    newest: list[Any] = Field(default_factory=list)
-    with contextlib.suppress(NotFound):  # nothing is stored yet
-        newest = list((await door.system.list(limit=5, **door.who())).items)
+    newest = (await door.system.list(limit=5, **door.who())).items
     name = door.user or (await cast("Any", door.system).me()).acting_as
     return UserInfo(user_id=name, cubes=[cube.name for cube in found], memories=cards(newest, 200))
 

@@ -15,6 +15,8 @@ from typing import Any
 from memos.memory.learned import Trial
 from memos.memory.model import EMPTY, Memory
 
+SUCCESS, FAILURE = 0.5, -0.5  # rewards from, and up to, which an episode succeeded or failed
+
 
 class RelationKind(StrEnum):
     """How a user message stands to the episode before it: it corrects what was done, goes on with it, or begins another task."""
@@ -156,12 +158,12 @@ class Episode:
 
     @property
     def outcome(self) -> str:
-        """`open`, `unknown`, `success` (reward at least .5), `failure` (at most -.5) or `mixed`."""
+        """`open`, `unknown`, `success` (reward at least `SUCCESS`), `failure` (at most `FAILURE`) or `mixed`."""
         if self.closed_at is None:
             return "open"
         if self.reward is None:
             return "unknown"
-        return "success" if self.reward >= 0.5 else "failure" if self.reward <= -0.5 else "mixed"
+        return "success" if self.reward >= SUCCESS else "failure" if self.reward <= FAILURE else "mixed"
 
 
 def own_words_of(text: str, injected: Sequence[Sequence[int]]) -> str:

@@ -24,6 +24,13 @@ _Kept = dict[
     tuple[type, int], tuple[Mapping[str, Any], Any]
 ]  # the body that was read, by its identity, and what it says
 _MOST_KEPT = 1_000
+BY_HAND = "by hand"  # how `why` of a state begins that a person chose
+BEREFT = (
+    "bereft"  # in a body: words of it went with what was deleted, and are to be told again by the evidence that is left
+)
+OWN = "own"  # in a body that is bereft: the fields that a person wrote, which stay
+TOLD_IN = "told_in"  # in the body of a directive: the environments and agents that it was told; empty where nobody knows
+NOT_IN = "not_in"  # in the body of a directive: the environments of which something else was said
 _reading = threading.local()
 
 
@@ -318,6 +325,11 @@ class LearningEvent:
     memory: str | None = None
     episode: str | None = None
     numbers: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
+
+
+def is_bereft(memory: Memory) -> bool:
+    """Whether a deletion took words of something learned, and the evidence that is left did not tell it again yet."""
+    return bool(memory.body.get(BEREFT))
 
 
 def told(memory: Memory, most: int = 200) -> str:

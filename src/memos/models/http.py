@@ -124,8 +124,10 @@ class JsonClient:
                 yield response.aiter_bytes()
 
     @contextlib.asynccontextmanager
-    async def passed(self, path: str, body: bytes, headers: Mapping[str, str]) -> AsyncIterator[httpx2.Response]:
-        """The answer to a body that is passed on as it is, whatever its status; further `headers` are sent beside our own.
+    async def passed(
+        self, path: str, body: bytes | None, headers: Mapping[str, str], method: str = "POST"
+    ) -> AsyncIterator[httpx2.Response]:
+        """The answer to a request that is passed on as it is, whatever its status; further `headers` are sent beside our own.
         Leaving it closes the connection.
 
         Raises:
@@ -133,7 +135,7 @@ class JsonClient:
         """
         with self._told(path):
             async with self._client().stream(
-                "POST", self.base_url + path, content=body, headers={**headers, **self._headers}
+                method, self.base_url + path, content=body, headers={**headers, **self._headers}
             ) as response:
                 yield response
 

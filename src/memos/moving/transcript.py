@@ -267,9 +267,9 @@ def plain_call(tool: str, given: Any) -> tuple[str, Any]:
         if isinstance(command, list):
             command = command[-1] if len(command) == 3 and command[1] in ("-lc", "-c") else " ".join(map(str, command))
         if isinstance(command, str) and not given.keys() - _ASIDE - {"command", "cmd"}:
-            return "Bash", command
+            return "Bash", fit(command, MOST_TEXT)
     if isinstance(given, dict) and given.keys() == {"command"} and isinstance(given["command"], str):
-        return tool, given["command"]  # apply_patch, as the hook is told of it
+        return tool, fit(given["command"], MOST_TEXT)  # apply_patch, as the hook is told of it
     return tool, fitted(given)
 
 

@@ -241,12 +241,12 @@ def _unread(tx: WriteTx, trace: Memory, slots: set[str], before: datetime | None
 
 def _withdraw(tx: WriteTx, id: str, evidence: str, slots: set[str]) -> None:
     """Take one of several pieces of evidence away from a fact, and what only that one told of it."""
-    edges = tx.edges(id, "out", (EdgeType.DERIVED_FROM,))
+    edges = {edge.dst: edge for edge in tx.edges(id, "out", (EdgeType.DERIVED_FROM,))}
     tx.unlink(id, evidence, EdgeType.DERIVED_FROM)
     fact = tx.get(id)
     if fact is None:
         return
-    left = without(tx, fact, (evidence,), edges)
+    left = without(tx.get, fact, (evidence,), edges)
     if left != fact:
         tx.put(left, "evidence")
         _note(slots, left)

@@ -166,7 +166,7 @@ class _Clause:
         name = match["v"]
         if _NO_ONE.search(name):
             return
-        mention = self._date(match.start(), match.end())
+        mention = self._date(match.end())
         yield self.scene.finding(
             Kind.PROFILE,
             f"{match[0]}。",
@@ -249,7 +249,7 @@ class _Clause:
                     True,
                     *(self._kin_span if begin == end else (begin, end)),
                 )
-            mention = self._date(start, max(end, self.end))
+            mention = self._date(max(end, self.end))
             yield self.scene.finding(
                 rule.kind,
                 say.format(s=who, v=value, x=x) + "。",
@@ -315,7 +315,7 @@ class _Clause:
             else (None, None)
         )
 
-    def _date(self, start: int, end: int) -> DateMention | None:
+    def _date(self, end: int) -> DateMention | None:
         return next(iter(self.scene.dates_in(self.start, end)), None)
 
     def _values(self, take: str, match: re.Match[str]) -> list[tuple[int, int]]:

@@ -50,11 +50,11 @@ class Said:
     def everything(self, subject: Subject, phrase: VerbPhrase, lead: int, clause_end: int) -> Iterator[Finding]:
         """Everything a clause says: by its verb's rules, as a habit, as a plan, as an event."""
         if phrase.modal in ("would", "d") and phrase.verb in ("rather", "prefer"):
-            yield from self._rather(subject, phrase, lead, clause_end)
+            yield from self._rather(subject, phrase, lead)
             return
         if phrase.modal and not (phrase.modal == "must" and subject.form == "i"):
             return
-        always = self._habit(subject, phrase, lead, clause_end)
+        always = self._habit(subject, phrase, lead)
         if always is not None:
             yield always
             return
@@ -195,7 +195,7 @@ class Said:
         self, rule: VerbRule, phrase: VerbPhrase, lead: int, end: int, stop: int
     ) -> tuple[tuple[datetime | None, datetime | None], int] | None:
         """When a finding is valid, and where the words that say so end; None where the tense needs a date in vain."""
-        mention = self._mention(lead, end, stop)
+        mention = self._mention(end, stop)
         if phrase.tense == PERFECT and not rule.historic and not rule.ends:
             if mention is None or mention.precision != "range":
                 return None
@@ -215,7 +215,7 @@ class Said:
             return (mention.from_, None), mention.end
         return (None, None), end
 
-    def _mention(self, lead: int, end: int, stop: int) -> DateMention | None:
+    def _mention(self, end: int, stop: int) -> DateMention | None:
         """The date of a clause: after the value, else before the subject."""
         after = self.scene.dates_in(end, stop)
         if after:
@@ -223,7 +223,7 @@ class Said:
         before = self.scene.dates_in(self.start, end)
         return before[-1] if before else None
 
-    def _habit(self, subject: Subject, phrase: VerbPhrase, lead: int, clause_end: int) -> Finding | None:
+    def _habit(self, subject: Subject, phrase: VerbPhrase, lead: int) -> Finding | None:
         how = next((word for word in ("always", "never") if word in phrase.adverbs), None)
         verb = phrase.verb.removeprefix("can ")
         if how is None or phrase.tense != PRESENT or phrase.negated or verb in _NO_HABIT or subject.form != "i":
@@ -244,7 +244,7 @@ class Said:
             polarity="-" if how == "never" else "+",
         )
 
-    def _rather(self, subject: Subject, phrase: VerbPhrase, lead: int, clause_end: int) -> Iterator[Finding]:
+    def _rather(self, subject: Subject, phrase: VerbPhrase, lead: int) -> Iterator[Finding]:
         at = phrase.rest
         for value in read("preferred", Place(self.text, at, self.end)):
             said = in_third_person(self.text[value.start : value.end])

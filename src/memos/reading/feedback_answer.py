@@ -23,7 +23,7 @@ async def answer_anew(llm: ChatModel | None, trace: Memory, result: FeedbackResu
     last = next((str(m["text"]) for m in reversed(trace.body.get("context", ())) if m.get("role") == "assistant"), "")
     if llm is not None:
         try:
-            reply = await llm.complete(_request(trace, last, result))
+            reply = await llm.complete(_request(trace, result))
             if 0 < len(answer := reply.text.strip()) <= _LONGEST and reply.finish != "length":
                 return answer
         except ModelError:  # the words of the memories do as well
@@ -31,7 +31,7 @@ async def answer_anew(llm: ChatModel | None, trace: Memory, result: FeedbackResu
     return _by_words(last, result.operations) or _told(result.operations)
 
 
-def _request(trace: Memory, last: str, result: FeedbackResult) -> ChatRequest:
+def _request(trace: Memory, result: FeedbackResult) -> ChatRequest:
     said = "\n".join(f"{m.get('role')}: {m.get('text')}" for m in trace.body.get("context", ()))
     now = "\n".join(f"- {m.text}" for done in result.operations for m in done.made)
     gone = "\n".join(f"- {t.text}" for done in result.operations for t in done.targets if not done.made)

@@ -60,11 +60,6 @@ def why_not(message: Message) -> Reason | None:
     return Reason.INJECTED if is_blank(strip_injected(message.text)[0]) else None
 
 
-def may_learn(message: Message) -> bool:
-    """Whether facts may be derived from `message`."""
-    return why_not(message) is None
-
-
 def strip_injected(text: str) -> tuple[str, tuple[tuple[int, int], ...]]:
     """`text` with injected passages blanked out, and their spans (end exclusive, ascending, disjoint).
 

@@ -13,20 +13,36 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from memos.memory.acting import RecalledItem, Tier
-from memos.memory.learned import Action, Form, Hint, Parameter, Policy, PolicyBody, State
+from memos.memory.learned import NOT_IN, TOLD_IN, Action, Form, Hint, Parameter, Policy, PolicyBody, State
 from memos.recall.agent_block import Candidate, mark
 from memos.recall.lore import Entry, Lore
 from memos.recall.pack import escape
 from memos.text import calls
-from memos.text.applies import Applies, Situation, Words, applies, filled, filled_actions, open_parameters, was_tried
+from memos.text.applies import (
+    Applies,
+    Situation,
+    Words,
+    applies,
+    filled,
+    filled_actions,
+    open_parameters,
+    was_tried,
+    words_of,
+)
 from memos.text.calls import INPUT, clipped, counted
+from memos.text.lazy import LazyPattern
 
 SAID = 300  # characters of a phrase that are shown
 UNTESTED = 0.7  # share of its rank that a candidate keeps
 SUCCEEDS = " succeeds"  # with which a check ends that is a call
 POOL = 20  # policies whose trials are looked up
 _ORDER: Mapping[Form, int] = {Form.DIRECTIVE: 0, Form.FIX: 3, Form.PATH: 4, Form.AVOID: 5}
-_HINTS, _FIRST_POLICY = 2.0, 3.0  # where hints stand, and what follows them
+_ANSWERING = LazyPattern(
+    r"\b(?:answer|repl(?:y|ies)|respond|respons\w+|explain|speak|talk|call me|address|sentences?|emojis?|short|brief)\b"
+    r"|回答|回复|答复|说话|称呼|解释|表情|简短",
+    re.IGNORECASE,
+)  # what holds of whatever is said, by whomever
+_HINTS = 2.0  # where hints stand
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +65,7 @@ def matching(lore: Lore, now: Situation, asked: Words | None, user: str | None =
     found = [
         Matched(entry, how)
         for entry in lore.policies.values()
-        if _may_tell(entry, user) and (how := applies(entry.body, now, asked=asked, said=entry.words)) is not None
+        if _may_tell(entry, user, now) and (how := applies(entry.body, now, asked=asked, said=entry.words)) is not None
     ]
     found = _fit_for_here([m for m in found if not (now.error and _tried_in_vain(m, now))])
     found.sort(key=lambda m: (-_first(m), m.id))
@@ -61,8 +77,27 @@ def _tried_in_vain(found: Matched, now: Situation) -> bool:
     return body.form in (Form.FIX, Form.PATH) and was_tried(body, found.how.values, now)
 
 
-def _may_tell(entry: Entry[PolicyBody], user: str | None) -> bool:
-    return entry.body.form is not Form.DIRECTIVE or user is None or entry.memory.owner in (None, user)
+def _may_tell(entry: Entry[PolicyBody], user: str | None, now: Situation) -> bool:
+    if entry.body.form is not Form.DIRECTIVE:
+        return True
+    return (user is None or entry.memory.owner in (None, user)) and _concerns(entry, now)
+
+
+def _concerns(entry: Entry[PolicyBody], now: Situation) -> bool:
+    """Whether a directive that holds everywhere concerns who is told: it was told this agent, or told in this environment, or it
+    says how to answer, or is about what is asked or called. Nor does it where something else was said of this environment.
+    """
+    told, body = entry.memory.body.get(TOLD_IN) or (), entry.body
+    if now.environment and now.environment in (entry.memory.body.get(NOT_IN) or ()):
+        return False
+    if not told or not now.environment or body.scope != "all":
+        return True
+    if any(now.environment == place or now.agent == agent for place, agent in told):
+        return True
+    if _ANSWERING.search(entry.memory.text):
+        return True
+    here = " ".join((now.goal, now.tool, now.input, now.error))
+    return bool(words_of(entry.memory.text).terms & words_of(here).terms)
 
 
 def _fit_for_here(found: list[Matched]) -> list[Matched]:
@@ -73,7 +108,7 @@ def _fit_for_here(found: list[Matched]) -> list[Matched]:
     return [m for m in found if m.how.here is not False or (m.entry.body.form, m.how.by) not in here]
 
 
-def policy_candidate(policy: Policy, how: Applies, cube: str, agent: str = "") -> Candidate:
+def policy_candidate(policy: Policy, how: Applies, cube: str) -> Candidate:
     """The line of a policy that applies."""
     body = policy.body
     if body.form is Form.DIRECTIVE:
@@ -255,6 +290,8 @@ def _quoted(trigger: str) -> str:
 def _lower(text: str) -> str:
     """A trigger after "When": without its own "when", and not as the beginning of a sentence."""
     text = re.sub(r"^(?:when|if)\s+", "", text, flags=re.IGNORECASE)
+    if " fails with " in text:  # it begins with the name of a tool
+        return text
     return text[:1].lower() + text[1:] if text[1:2].islower() or text[1:2] == " " else text
 
 

@@ -235,13 +235,10 @@ class _Search:
             out.add("?who")
         if wanted.asked and is_request:
             out.add("?asked")
-        if wanted.agreed and (
-            memory.kind is Kind.COMMITMENT or (memory.layer is Layer.TRACE and _AGREED.search(memory.text))
-        ):
+        agrees = memory.kind is Kind.COMMITMENT or (memory.layer is Layer.TRACE and _AGREED.search(memory.text))
+        if wanted.agreed and agrees:
             out.add("?agreed")
-            if wanted.before and _earlier(memory, first):
-                out.add("?before")
-        elif wanted.before and not wanted.agreed and _earlier(memory, first):
+        if wanted.before and (agrees or not wanted.agreed) and _earlier(memory, first):
             out.add("?before")
         return frozenset(out)
 

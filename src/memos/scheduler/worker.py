@@ -30,9 +30,9 @@ SETTLE_PAUSES = (0.1, 0.5, 2.0)  # seconds between the tries to settle, well wit
 HOPELESS = (InvalidInput, NotFound, AccessDenied, GaveUp)  # trying again changes nothing
 
 
-def backoff(attempts: int, rng: random.Random | None = None) -> float:
+def backoff(attempts: int) -> float:
     """Seconds before the attempt after `attempts` of them: 1, 2, 4 … up to 300, each times 0.5 to 1.5 (jitter)."""
-    spread = (rng or random).uniform(0.5, 1.5)
+    spread = random.uniform(0.5, 1.5)
     return float(min(BACKOFF_CAP, BACKOFF_BASE * 2.0 ** (max(1, attempts) - 1)) * spread)
 
 

@@ -41,6 +41,7 @@ def create_app(memos: AsyncMemOS | None = None, options: ServerOptions | None = 
     from memos.server.mem0 import routes as mem0
     from memos.server.native import routes as native
     from memos.server.openai import routes as openai
+    from memos.server.openai import stored as openai_stored
     from memos.server.openmem import routes as openmem
     from memos.server.product import routes as product
 
@@ -71,7 +72,8 @@ def create_app(memos: AsyncMemOS | None = None, options: ServerOptions | None = 
     errors.install(app)
     openapi.install(app)
     # Not by `include_router`, which would build every route once more, and match each request twice.
-    for router in (health.router, *product.ROUTERS, *native.ROUTERS, openai.router, *openmem.ROUTERS, *mem0.ROUTERS):
+    proxy = (openai.router, openai_stored.router)
+    for router in (health.router, *product.ROUTERS, *native.ROUTERS, *proxy, *openmem.ROUTERS, *mem0.ROUTERS):
         app.router.routes.extend(router.routes)
     # The last one added is the first one a request passes.
     app.add_middleware(Shortcut, app.router.routes)

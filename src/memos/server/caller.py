@@ -11,6 +11,7 @@ from typing import Annotated
 from fastapi import Depends, Request
 
 from memos.errors import AccessDenied, InvalidInput, Unauthorized
+from memos.server.wire import CALLER
 from memos.system import DEFAULT_USER
 
 READ, WRITE, ACT, ADMIN = "read", "write", "act", "admin"
@@ -55,7 +56,7 @@ OPEN = Caller()
 
 def caller_of(request: Request) -> Caller:
     """The caller of a request, as the middleware found it. Raises Unauthorized when it found none."""
-    found = request.scope.get("memos.caller")
+    found = request.scope.get(CALLER)
     if not isinstance(found, Caller):
         raise Unauthorized(NEEDED)
     return found

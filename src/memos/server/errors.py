@@ -19,6 +19,7 @@ from starlette.responses import Response
 from memos import errors
 from memos.errors import MemosError
 from memos.server.replies import json_reply
+from memos.server.wire import REQUEST_ID
 from memos.server.wording import in_http_words
 
 log = structlog.get_logger(__name__)
@@ -62,7 +63,7 @@ def _native(status: int, code: str, message: str, details: Any, request: Request
     error: dict[str, Any] = {"code": code, "message": message}
     if details is not None:
         error["details"] = details
-    return status, {"error": error, "request_id": request.scope.get("memos.request_id")}
+    return status, {"error": error, "request_id": _id(request)}
 
 
 def error_reply(
@@ -109,7 +110,7 @@ def refusal(error: MemosError | HTTPException) -> Callable[[Request], Response]:
 
 
 def _id(request: Request) -> str | None:
-    return cast("str | None", request.scope.get("memos.request_id"))
+    return cast("str | None", request.scope.get(REQUEST_ID))
 
 
 def _methods_at(path: str, routes: Iterable[Any]) -> set[str]:

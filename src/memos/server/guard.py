@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from memos.server.errors import Refused, refusal
 from memos.server.options import ServerOptions, is_loopback
-from memos.server.wire import SAFE_METHODS, App, Receive, Scope, Send, add_header, answer, content_type, header
+from memos.server.wire import HEADERS, SAFE_METHODS, App, Receive, Scope, Send, add_header, answer, content_type, header
 
 # What a page may send to another origin without asking first. Not JSON, so no route takes it.
 _SIMPLE_TYPES = frozenset({"", "text/plain", "application/x-www-form-urlencoded"})
@@ -39,7 +39,7 @@ class Guarded:
         """Handle one request."""
         if scope["type"] != "http":
             return await self._app(scope, receive, send)
-        scope.setdefault("memos.headers", []).extend(_SECURITY)
+        scope.setdefault(HEADERS, []).extend(_SECURITY)
         try:
             preflight = self._check(scope)
         except Refused as error:

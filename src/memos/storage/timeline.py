@@ -64,13 +64,15 @@ def split(tx: WriteTx, stay: Memory, at: datetime) -> Memory:
     """
     later = tuple(s for s in stay.sources if s.time is not None and s.time > at)
     moved = {s.memory_id for s in later if s.memory_id}
-    rest = {s.memory_id for s in stay.sources if s not in later and s.memory_id}
+    rest = {s.memory_id for s in stay.sources if (s.time is None or s.time <= at) and s.memory_id}
     evidence = tx.edges(stay.id, "out", (EdgeType.DERIVED_FROM,))
     by_id = {edge.dst: edge for edge in evidence}
     start = min(begin for s in later if (begin := told(s, by_id)) is not None)
-    new = replace(without_evidence(tx, stay, rest, evidence), id=new_id(), version=1, valid_from=start, seen=len(later))
+    new = replace(
+        without_evidence(tx.get, stay, rest, by_id), id=new_id(), version=1, valid_from=start, seen=len(later)
+    )
     new = tx.put(new, "split")
-    old = without_evidence(tx, stay, moved, evidence)
+    old = without_evidence(tx.get, stay, moved, by_id)
     tx.put(
         replace(old, seen=max(1, len(old.sources)), status=Status.SUPERSEDED, valid_to=max(start, _begin(old))), "split"
     )

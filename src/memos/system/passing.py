@@ -18,16 +18,17 @@ from memos.system.chatting import NO_MODEL
 R = TypeVar("R")
 
 
-def way_to(memos: AsyncMemOS, name: str | None, user: str, *, others: bool) -> Passage | ChatModel:
+def way_to(memos: AsyncMemOS, name: str | None, user: str, *, others: bool, spends: bool = True) -> Passage | ChatModel:
     """Who answers a request that names a model: the server it is passed on to, or, where the configured model speaks another
     protocol than OpenAI's, the model itself. `others`: names that are not configured are asked of the chat model's server.
+    `spends`: it is asked for tokens.
 
     Raises Unavailable when no chat model is configured, InvalidInput when there is none of this name, OverBudget.
     """
     llms = memos._parts().llms
     if not (names := llms.names("chat")):
         raise Unavailable(NO_MODEL)
-    passage = llms.passage(name, "chat", user, others=others)
+    passage = llms.passage(name, "chat", user, others=others, spends=spends)
     model = passage or (llms.of("chat", user) if name is None else llms.called(name, "chat", user))
     if model is None:
         raise InvalidInput(f"no chat model is called {name!r:.120}; there is {', '.join(names)}")

@@ -39,13 +39,20 @@ _CAUSE = LazyPattern(
     r"|already in use|in use"
     r"|not installed|no module|missing|undefined|unknown|unrecogni[sz]ed|unexpected|invalid|unsupported|not allowed|forbidden"
     r"|unauthori[sz]ed|not running|no space left|out of memory|syntax error|is not|must (?:not )?be|errno|conflict|violat"
-    r"|\bE[A-Z]{3,14}\b|\bHTTP[ /]?[\d. ]{0,6}[45]\d\d\b|\bstatus(?: code)?:? ?[45]\d\d\b"
+    r"|(?-i:\bE[A-Z]{3,14}\b)|\bHTTP[ /]?[\d. ]{0,6}[45]\d\d\b|\bstatus(?: code)?:? ?[45]\d\d\b"
     r"|找不到|未找到|没有找到|不存在|没有那个|权限不够|权限不足|拒绝|超时|无法|不能|已存在|缺少|未安装|未定义|未知|无效|不支持|非法"
     r"|未运行|没有运行|只读|空间不足|内存不足|不允许|冲突|必须|没有权限|未授权|被占用",
     re.IGNORECASE,
 )
 _ERROR = LazyPattern(r"\b(?:error|fatal|failed|failure|exception|err!|panic)\b|错误|失败|异常|出错", re.IGNORECASE)
 _EXIT = LazyPattern(r"\bexit(?:ed)?(?: with)?(?: non-zero)?(?: code| status)?:? \d|退出码|返回码", re.IGNORECASE)
+
+_NOISE = ("Traceback (", "During handling", "The above exception", "+ ", "$ ", "> ")
+_ONLY_CODE = LazyPattern(
+    r"\W*(?:(?:the )?(?:command|process|tool|program)s? )?(?:failed|error)?[\s:,(]*(?:with )?"
+    r"(?:exit(?:ed)?(?: with)?(?: non-zero)?(?: code| status)?|退出码|返回码|return(?:ed)? code)[\s:：=]*-?\d{1,6}\W*",
+    re.IGNORECASE,
+)
 
 _LATIN = r"[A-Za-z0-9_]"
 _URL = LazyPattern(r"\b[a-z][a-z0-9+.-]{1,12}://[^\s'\"<>`，。）)\]]{1,400}", re.IGNORECASE)
@@ -153,9 +160,18 @@ def telling_line(text: str) -> str:
     best, top = "", -1
     for line in _lines(text):
         score = _telling(line)
-        if score > top or (score == top and score == _EXCEPTION_SCORE):
+        if (
+            score > top
+            or (score == top and score == _EXCEPTION_SCORE)
+            or (says_only_code(best) and not line.startswith(_NOISE))
+        ):
             best, top = line, score
     return _PLACE.sub("", best) or best
+
+
+def says_only_code(line: str) -> bool:
+    """Whether a line tells how a command ended and nothing else ("Exit code 1", with which some hosts begin every failure)."""
+    return _ONLY_CODE.fullmatch(line) is not None
 
 
 _EXCEPTION_SCORE = 5
@@ -166,7 +182,7 @@ def _telling(line: str) -> int:
         return 6
     if _EXCEPTION.search(line):
         return 3 if _GENERIC.search(line) else _EXCEPTION_SCORE
-    if line.startswith(("Traceback (", "During handling", "The above exception", "+ ", "$ ", "> ")):
+    if line.startswith(_NOISE):
         return 0
     if _GENERIC.search(line):
         return 1
@@ -235,7 +251,14 @@ def _path(path: str) -> str:
 
 def _segment(word: str) -> str:
     bare = word.strip("<>[]()")
-    if word.startswith("<") or _is_word(bare) or _CODEWORD.fullmatch(bare) or _EXCEPTION_NAME.fullmatch(bare):
+    is_code = bare.translate(_SHOW).isdigit() and not bare.isascii()
+    if (
+        word.startswith("<")
+        or is_code
+        or _is_word(bare)
+        or _CODEWORD.fullmatch(bare)
+        or _EXCEPTION_NAME.fullmatch(bare)
+    ):
         return word
     return "<name>"
 

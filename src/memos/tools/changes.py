@@ -83,7 +83,7 @@ async def delete(door: Door, asked: Delete) -> Deleted:
     ids, hard = list(dict.fromkeys(one.lower() for one in asked.ids)), asked.hard is not False
     out = Deleted(deleted=0, hard=hard, dry_run=bool(asked.dry_run))
     for cube, held in (await door.homes(ids, asked.cube)).items():
-        where = {**door.who(), **({} if cube is None else {"cube": cube})}
+        where = door.where(cube)
         there = await _there(door, held, where)
         out.missing += [one for one in held if one not in there]
         if there:

@@ -6,9 +6,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from memos.evolution.skills.text import render
 from memos.memory.episode import Step
 from memos.memory.learned import Skill, State
+from memos.text.guide import render
 from memos.tools.args import Args, Cube, Id, Listing, Name, Shown, Text, Whole
 from memos.tools.budget import piece, preview
 from memos.tools.door import Door

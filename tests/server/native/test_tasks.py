@@ -117,7 +117,7 @@ async def test_tasks_go_on_page_by_page(app_client: httpx2.AsyncClient) -> None:
 
 @pytest.mark.parametrize("lost", ["grant", "key", "user"])
 async def test_a_stream_tells_nothing_more_when_the_right_to_it_is_gone(
-    app: FastAPI, memos: AsyncMemOS, lost: str
+    app: FastAPI, memos: AsyncMemOS, lost: str, first_event: asyncio.Event
 ) -> None:
     await memos.create_cube("team", user="ada")
     await memos.share("team", "bob", "read", user="ada")
@@ -133,7 +133,7 @@ async def test_a_stream_tells_nothing_more_when_the_right_to_it_is_gone(
                 seen.extend([json.loads(line[6:])["id"]] if line.startswith("data: ") else [])
 
     reading = asyncio.create_task(follow())
-    await asyncio.sleep(0.3)
+    await asyncio.wait_for(first_event.wait(), 10)
     if lost == "grant":
         await memos.share("team", "bob", None, user="ada")
     elif lost == "key":

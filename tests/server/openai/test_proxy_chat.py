@@ -8,7 +8,7 @@ from typing import Any
 import httpx2
 import openai
 import pytest
-from proxied import TOOL, Front, called, chunks, completion
+from proxied import TOOL, Front, called, chunks, completion, response, spoken, whole
 
 from llm_server import Answer
 
@@ -170,6 +170,34 @@ def test_a_history_that_is_sent_again_is_stored_once(front: Front, session: str 
     assert sessions == {session} if session else (len(sessions) == 1 and next(iter(sessions)).startswith("openai-"))
     episodes = front.ask("GET", "/v1/episodes", front.user).json()["items"]
     assert len(episodes) == 1, "one task, asked about and done"
+
+
+@pytest.mark.parametrize("api", ["chat", "responses"])
+def test_conversations_that_begin_alike_are_two_as_soon_as_they_are_answered_otherwise(
+    front: Front, client: openai.OpenAI, api: str
+) -> None:
+    def ask(*said: str, answer: str) -> None:
+        history: Any = [{"role": "assistant" if n % 2 else "user", "content": words} for n, words in enumerate(said)]
+        for _ in range(2):  # each request twice, as clients do that got no answer
+            if api == "chat":
+                front.upstream.say(answer)
+                client.chat.completions.create(model="stub", messages=[SYSTEM, *history])
+            else:
+                front.upstream.say(whole(response("resp_alike", spoken(answer))))
+                client.responses.create(model="stub", input=[SYSTEM, *history])
+
+    ask("Hi.", answer="Hello!")
+    ask("Hi.", answer="Good day!")
+    ask("Hi.", "Good day!", "My boat is called Wren.", answer="Noted.")
+    ask("Hi.", "Hello!", "My cat is called Tom.", answer="Fine.")
+    ask("Hi.", "Good day!", "My boat is called Wren.", "Noted.", "It is blue.", answer="Blue.")
+    ask("Hi.", "Hello!", "My cat is called Tom.", "Fine.", "It is old.", answer="Old.")
+    sessions: dict[str, list[str]] = {}
+    for record in front.records(front.user):
+        sessions.setdefault(record["session"], []).append(record["text"])
+    one, two = sessions.values()
+    assert one == ["Hi.", "Hello!", "Good day!", "My boat is called Wren.", "Noted.", "It is blue.", "Blue."]
+    assert two == ["My cat is called Tom.", "Fine.", "It is old.", "Old."]
 
 
 def test_a_client_may_shorten_what_it_sends_again(front: Front, client: openai.OpenAI) -> None:

@@ -35,8 +35,9 @@ def test_nothing_in_a_request_or_an_answer_breaks_it(one: Any, two: Any) -> None
             assert found.key == fresh(entries, "s", lambda _: None).key
             if found.query:
                 assert "BLOCK" in str(api.with_block({field: value}, "BLOCK"))
-        api.answer(one)
         heard = api.Heard()
+        heard.take({"type": "response.completed", "response": one})
+        assert heard.answer and heard.over in (True, False)
         heard.take(one)
         heard.take({"choices": [{"delta": one, "message": two}], "type": "response.output_item.done", "item": two})
         assert heard.answer

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,9 @@ import pytest
 from proxied import Front, events, response, spoken, whole
 
 from llm_server import Answer
+from memos.memory.time import utcnow
 from memos.server.openai import kept_responses
-from memos.server.openai.kept_responses import KeptResponses
+from memos.server.openai.kept_responses import Kept, KeptResponses
 
 CALL = {"type": "function_call", "id": "fc_1", "call_id": "call_r1", "name": "weather", "arguments": '{"city": "Oslo"}'}
 OUTPUT = {"type": "function_call_output", "call_id": "call_r1", "output": "4 degrees"}
@@ -116,16 +118,16 @@ def test_nobody_goes_on_with_the_response_of_another(front: Front) -> None:
     for user, scopes, more in (
         (other, "read,write", {"previous_response_id": mine}),
         (other, "read,write", {"previous_response_id": "resp_nobody"}),
-        (other, "read,write", {"conversation": "conv_1"}),
         (other, "read,write", {"input": [item]}),
         (other, "read,write", {"input": [{"id": "msg_1"}]}),
         (other, "read,write", {"input": [{"id": "msg_1", "type": None}]}),
         (other, "act", {"previous_response_id": mine}),
-        (front.user, "read,write", {"background": True}),
+        (other, "read,write", {"conversation": "conv_1"}),
+        (other, "read,write", {"conversation": {"id": "conv_1"}}),
     ):
         with front.client(user, scopes, mode="off") as client, pytest.raises(openai.APIStatusError) as caught:
             client.responses.create(**{"model": "stub", "input": "Go on.", **more})
-        assert caught.value.status_code == (404 if "previous_response_id" in more else 400), more
+        assert caught.value.status_code == (400 if "input" in more else 404), more
     assert len(front.upstream.requests) == before
     with front.client(other, "act", user=front.user, mode="off") as client:
         front.upstream.say(whole(response("resp_x", spoken("Ok."))))
@@ -141,13 +143,55 @@ def test_a_server_without_responses_says_so(front: Front, client: openai.OpenAI)
 def test_whose_a_response_is_outlives_the_process_and_is_forgotten_in_a_month(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    KeptResponses(tmp_path).keep("resp_1", "ada", "trip to\u2028oslo")
-    assert KeptResponses(tmp_path).session_of("resp_1", "ada") == (True, "trip to\u2028oslo")
-    assert KeptResponses(tmp_path).session_of("resp_1", "bob") == (True, None)
-    assert KeptResponses(tmp_path).session_of("resp_2", "ada") == (False, None)
+    KeptResponses(tmp_path).keep("resp_1", "ada", Kept("trip to\u2028oslo"))
+    assert KeptResponses(tmp_path).find("resp_1", "ada") == (True, Kept("trip to\u2028oslo"))
+    assert KeptResponses(tmp_path).find("resp_1", "bob") == (True, None)
+    assert KeptResponses(tmp_path).find("resp_2", "ada") == (False, None)
     (file,) = (path for path in tmp_path.rglob("*") if path.is_file())
     assert b"resp_1" not in file.read_bytes() and b"ada" not in file.read_bytes()
     monkeypatch.setattr(kept_responses, "utcnow", lambda: datetime(2099, 1, 1, tzinfo=UTC))
     later = KeptResponses(tmp_path)
-    later.keep("resp_3", "ada", "s")
-    assert later.session_of("resp_1", "ada") == (False, None) and later.session_of("resp_3", "ada") == (True, "s")
+    later.keep("resp_3", "ada", Kept("s"))
+    assert later.find("resp_1", "ada") == (False, None) and later.find("resp_3", "ada") == (True, Kept("s"))
+
+
+def test_of_several_processes_one_is_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with ThreadPoolExecutor(8) as pool:
+        for n in range(20):
+            marks = [f"mark{i}" for i in range(8)]
+            firsts = pool.map(lambda mark, n=n: KeptResponses(tmp_path).first(f"opening {n}", mark), marks)
+            (first,) = set(firsts)
+            assert first in marks and KeptResponses(tmp_path).first(f"opening {n}", "later") == first
+    monkeypatch.setattr(kept_responses, "utcnow", lambda: datetime(2099, 1, 1, tzinfo=UTC))
+    assert KeptResponses(tmp_path).first("opening 0", "later") == "later", "on another day it begins anew"
+
+
+def test_what_is_said_later_of_a_thing_holds_and_whose_it_is_does_not_change(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = KeptResponses(tmp_path)
+    waits = Kept("s", "a\n model", told=7, cube="notes", writes=True)
+    kept.keep("resp_1", "ada", waits)
+    assert kept.find("resp_1", "ada") == (True, waits)
+    kept.keep("resp_1", "bob", Kept("t"))
+    kept.keep("resp_1", "ada", Kept("s", last="resp_0"))
+    assert kept.find("resp_1", "ada") == (True, Kept("s", last="resp_0")) and kept.find("resp_1", "bob") == (True, None)
+
+    today = utcnow()
+    for day in (20, 40, 60):  # what is used is not forgotten
+        monkeypatch.setattr(kept_responses, "utcnow", lambda day=day: today + timedelta(days=day))
+        assert kept.find("resp_1", "ada", renew=True) == (True, Kept("s", last="resp_0"))
+    assert kept.find("resp_1", "bob") == (True, None)
+
+
+def test_what_an_earlier_edition_or_a_full_disk_left_is_read(tmp_path: Path) -> None:
+    mark, owner = (kept_responses._mark(text) for text in ("resp_1", "ada"))
+    folder = tmp_path / "openai" / utcnow().date().isoformat()
+    folder.mkdir(parents=True)
+    for line in (
+        f"{mark} {owner} a trip",
+        f'{mark} {owner} a trip\t{{"model": "x", "to',
+        f'{mark} {owner} a trip\t{{"new": 1}}',
+    ):
+        (folder / mark[:2]).write_text(f"{line}\n", encoding="utf-8")
+        assert KeptResponses(tmp_path).find("resp_1", "ada") == (True, Kept("a trip"))

@@ -135,7 +135,7 @@ class TestWithWorkers:
 
 
 async def test_the_stream_ends_with_an_error_when_the_right_to_the_cube_is_gone(
-    app: FastAPI, memos: AsyncMemOS
+    app: FastAPI, memos: AsyncMemOS, first_event: asyncio.Event
 ) -> None:
     await memos.create_cube("team", user="ada")
     await memos.share("team", "bob", "read", user="ada")
@@ -148,7 +148,7 @@ async def test_the_stream_ends_with_an_error_when_the_right_to_the_cube_is_gone(
             return (await client.get(path)).text
 
     reading = asyncio.create_task(follow())
-    await asyncio.sleep(0.3)
+    await asyncio.wait_for(first_event.wait(), 10)
     await memos.share("team", "bob", None, user="ada")
     told = frames(await asyncio.wait_for(reading, 10))
     assert [frame["status"] for frame in told[:-1]] == ["running"] * (len(told) - 1)
@@ -156,12 +156,12 @@ async def test_the_stream_ends_with_an_error_when_the_right_to_the_cube_is_gone(
 
 
 async def test_the_stream_counts_among_the_streams_and_ends_when_the_server_does(
-    app: FastAPI, app_client: Client, memos: AsyncMemOS
+    app: FastAPI, app_client: Client, memos: AsyncMemOS, first_event: asyncio.Event
 ) -> None:
     await waiting(memos)
-    path = "/product/scheduler/wait/stream?user_name=u&timeout_seconds=30"
+    path = "/product/scheduler/wait/stream?user_name=u&timeout_seconds=60&poll_interval=60"
     reading = asyncio.create_task(app_client.get(path))
-    await asyncio.sleep(0.3)
+    await asyncio.wait_for(first_event.wait(), 10)
     assert "memos_http_streams 1.0" in (await app_client.get("/metrics")).text
     app.state.frame.streams.stop()
     assert [frame["status"] for frame in frames((await asyncio.wait_for(reading, 5)).text)] == ["running"]

@@ -17,7 +17,7 @@ from memos.memory.time import to_micros
 from memos.storage.redis.queue import RedisTaskQueue
 
 redis = pytest.importorskip("redis.asyncio")
-OF_THEIR_OWN = {"served", "wake"}
+OF_THEIR_OWN = {"served", "wake", "clock"}
 
 
 async def replay(url: str, steps: list[tuple[int, tuple[Any, ...]]]) -> None:

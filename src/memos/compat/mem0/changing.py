@@ -103,12 +103,11 @@ async def delete_matching(door: Door, place: Place, left: Mapping[str, Any] | No
         count = int(await door.ask("count", cube=place.cube, kinds=[Kind.TRACE.value, *sorted(READ)]))
         await door.ask("delete_cube", place.cube)
         return count
-    also = {"and": [left, {"kind": {"in": [Kind.TRACE.value, *sorted(READ)]}}]}
     records = {"and": [left, {"kind": Kind.TRACE.value}]}
     result = await door.ask("delete", cube=place.cube, filter=records)
     count = int(result.memories + result.cascaded)
-    rest = await door.ask("list", cube=place.cube, filter=also, kinds=sorted(READ), limit=PAGE, include_inactive=True)
-    while rest.items:
+    asked: dict[str, Any] = {"filter": left, "kinds": sorted(READ), "limit": PAGE, "include_inactive": True}
+    while (rest := await door.ask("list", cube=place.cube, **asked)).items:
         bare = []
         for fact in rest.items:
             kept = own(fact)
@@ -120,7 +119,4 @@ async def delete_matching(door: Door, place: Place, left: Mapping[str, Any] | No
         if bare:
             await _erase(door, place, bare)
             count += len(bare)
-        rest = await door.ask(
-            "list", cube=place.cube, filter=also, kinds=sorted(READ), limit=PAGE, include_inactive=True
-        )
     return count

@@ -28,7 +28,6 @@ FEEDBACK: Mapping[str, float] = {
     "NEGATIVE": 0.2,
     "VERY_NEGATIVE": 0.05,
 }  # how important it is from then on
-MOST_IN_BATCH = 1_000
 _KNOWN: weakref.WeakKeyDictionary[object, Known] = weakref.WeakKeyDictionary()  # by memory system
 EVERYTHING = Group("and", ())
 _COUNTED = 500  # cubes whose memories are counted for a list of entities

@@ -84,11 +84,6 @@ def _leaves_of(node: Node) -> Iterator[Leaf]:
             yield from _leaves_of(item)
 
 
-def names_entity(node: Node) -> bool:
-    """Whether a filter says anything about ids."""
-    return any(leaf.field in ENTITIES for leaf in _leaves_of(node))
-
-
 def within(node: Node, home: Mapping[str, str]) -> bool | dict[str, Any]:
     """What is left of a filter inside the cube of these ids: everything (True), nothing (False), or a filter of ours."""
     if isinstance(node, Leaf):

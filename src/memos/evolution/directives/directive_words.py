@@ -22,7 +22,7 @@ BULLET = LazyPattern(r"(?:[-*•·–—]|\d{1,2}[.)、]|[（(]\d{1,2}[)）])\s*
 OPENERS = LazyPattern(
     r"(?:(?:ok(?:ay)?|hey|hi|hello|well|so|also|and|but|now|then|no+(?! more| \w+ should)|nope|wrong|sorry|thanks|thank you|"
     r"great|good|right|yes|"
-    r"please|pls|plz|kindly|just|by the way|btw|one more thing|another thing|fyi|actually|again|"
+    r"please|pls|plz|kindly|just|by the way|btw|(?:one|another)(?: (?:more|last|small|little|quick))? thing|fyi|actually|again|"
     r"(?:a )?(?:quick )?(?:note|reminder|rule|important|general rule|house rule|lesson learned|as a rule|in general|generally|"
     r"as a general rule)(?: of thumb)?(?=\s*[:,–—-])|rule \d+(?=\s*[:.]))\b[\s,.:;!…–—-]*)+",
     _I,
@@ -45,7 +45,20 @@ EVERY = LazyPattern(
 )
 CONDITION = LazyPattern(
     r"(?P<cond>(?:when|if|unless|before|after|once|until|while|in case|where|for|in|on|with|inside|during|"
-    r"as an?) (?:[^,;:?]{2,120}(?=,)|[^,;:?]{2,60}?(?= (?:always|never)\b)))[,\s]\s*",
+    r"as an?) (?:[^,;:?]{2,60}?(?<! i)(?<! we)(?<! you)(?<! they)(?= (?:always|never)\b)|[^,;:?]{2,120}(?=,)))[,\s]\s*",
+    _I,
+)
+_PLACE = (
+    r"(?:(?:in|on|for|with|throughout|across) this (?:repo(?:sitory)?|project|codebase|workspace|environment)|"
+    r"(?:in|on|for) the [\w.-]{2,40} (?:repo(?:sitory)?|project|codebase|workspace|environment))\b"
+)
+HERE_HEAD = LazyPattern(rf"{_PLACE}[\s,:–—-]*", _I)
+HERE_TAIL = LazyPattern(rf"[\s,]*\b{_PLACE}(?=[\s,.!]*$|,)", _I)
+WE = LazyPattern(rf"we (?=(?:always|never|only|use|do not|don['’]?t)\b)(?=.{{0,160}}\b{_PLACE})", _I)
+WE_HERE = LazyPattern(r"we (?=(?:always|never|only|use|do not|don['’]?t)\b)", _I)  # after "in this project"
+EACH_EVENT = LazyPattern(
+    r"(?:before|after|on|at|with|for|in) (?:every|each) (?:commit|push|deploy(?:ment)?|merge|release|pr|pull request|session|"
+    r"task|answer|reply|e-?mail|meeting|edit)\b",
     _I,
 )
 INSTEAD_FIRST = LazyPattern(r"(?:instead of|rather than|in place of) (?P<old>[^,;:]{2,80}),\s*", _I)
@@ -122,6 +135,11 @@ COMPARED = LazyPattern(
     _I,
 )
 OVER = LazyPattern(r"(?P<new>[^;]{1,90}?) (?:over|to|above|before|instead of|rather than) (?P<old>[^;]{1,90})$", _I)
+NOT_BUT_ALWAYS = LazyPattern(
+    r"(?P<old>[^,;]{1,80}?)(?:[,;]? (?:but|and) |[,;:–—-]+ ?)(?:please |rather |instead,? |just )?(?P<always>always )?"
+    r"(?P<verb>open|create|ask|make|put|send|add|let|file|raise|leave|keep|book|offer) (?P<new>[^;]{1,80}?)$",
+    _I,
+)
 NOT_BUT = LazyPattern(
     r"(?P<old>[^,;]{1,80}?)(?:[,;]? (?:but|and) |[,;:–—-]+ ?)(?:please |rather |instead,? |just |always )?(?P<verb>use|run|"
     r"call|go with|stick (?:to|with)|take|"
@@ -130,7 +148,7 @@ NOT_BUT = LazyPattern(
 )
 TRAIL_WHEN = LazyPattern(
     r"[\s,]+(?P<cond>(?:when(?:ever)?|if|unless|before|after|once|every time|each time|in case|"
-    r"while) (?!possible\b)[^,;?]{3,120})$",
+    r"while|(?:on|at|with|for|in) (?:every|each)) (?!possible\b)[^,;?]{1,120})$",
     _I,
 )
 TIDY = LazyPattern(
@@ -150,8 +168,9 @@ VERBS = _set(
     "refer speak talk expose share leak submit approve accept reject release tag bump switch replace declare "
     "define mock stub handle plan think limit cap consult be have get work clean cleanup clear drop truncate "
     "reset revert force force-push cache bypass hide mount grant chmod sudo upload ssh omit access buy order "
-    "book pay charge compress archive annotate"
+    "book pay charge compress archive annotate cc bcc forward attach escalate assign label remind invite greet"
 )
+HABITS = _set("use prefer stick favor favour")  # of what is said to be so in a project
 USING = _set("use prefer choose pick favor favour run call stick go take install write try adopt default reach")
 LASTING_STOPS = _set(
     "using adding asking creating writing making putting inserting suggesting recommending apologizing "
@@ -167,7 +186,8 @@ ONE_OFF = LazyPattern(
     r"change|file|function|class|method|line|page|message|email|letter|example|demo|session|meeting|trip|week|month|morning|"
     r"afternoon|evening|section|table|paragraph|step|build|branch|migration|deployment|script|order|report|one)|just (?:once|"
     r"this)|only (?:once|this)|"
-    r"for (?:this|that|it|the (?:demo|moment|time being|current \w+|next (?:run|step|call|test|build|hour))|now|today|tonight|"
+    r"for (?:this(?! (?:repo|project|codebase|workspace|environment))|that|it|"
+    r"the (?:demo|moment|time being|current \w+|next (?:run|step|call|test|build|hour))|now|today|tonight|"
     r"once|a (?:moment|while|minute|bit))|"
     r"right (?:now|away)|at the moment|for a change|tomorrow|tonight|yesterday|temporarily|until (?:then|tomorrow|monday|"
     r"tuesday|"
@@ -208,7 +228,8 @@ _SAYING = (
     r"taught|teaches|believes|believe|argues|argue|mentions|mentioned|require|requires|keeps|kept|like to say|used to)"
 )
 REPORTED = LazyPattern(
-    rf"(?!(?:i|you)\b)(?:[\w'’.@/-]+\s+){{1,6}}?{_SAYING}\b(?! (?:me|us) (?:if|when|what|how|before)\b)|"
+    rf"(?!(?:i|you|when(?:ever)?|if|once|before|after|unless|every time|each time)\b)"
+    rf"(?:[\w'’.@/-]+\s+){{1,6}}?{_SAYING}\b(?! (?:me|us) (?:if|when|what|how|before)\b)|"
     r"(?:according to|per the|as per|i (?:read|heard|saw|learned|learnt|think|thought|believe|guess|know|remember|noticed|"
     r"was told|used to|always|never|"
     r"only|often|will|would(?! like| prefer| rather| love| appreciate)|do not(?! want you)|don'?t(?! want you)|can|could|"
@@ -271,7 +292,8 @@ ZH_STANDING = (
 )
 ZH_LEAD = LazyPattern(
     r"(?:请你?|麻烦你?|拜托你?|记住|记得|切记|注意|提醒一下|另外|还有|对了|好的?|嗯|那么?|所以|但是?|不过|而且|你们?|您|希望你|我希望你?|我想要?你|我要求?你|我需要你|"
-    r"不对|不是|错了|谢谢|规则|原则上|一般来说|通常)[\s,，:：、!！]*"
+    r"不对|不是|错了|谢谢|规则|原则上|一般来说|通常|"
+    r"在?(?:这个|本|该)(?:项目|仓库|代码库|工程)(?:里面?|中)?(?:我们)?(?=[都请只]?(?:使用|用|采用)))[\s,，:：、!！]*"
 )
 ZH_HEAD = LazyPattern(rf"{ZH_STANDING}[\s,，:：]*(?:你|您|请|麻烦你?|都|就|也)*")
 ZH_NEXT = LazyPattern(r"(?:下次|下回|下一次|以后每次|每次|每回|每当|凡是|只要)")
@@ -341,4 +363,18 @@ ZH_IDIOM = LazyPattern(
     r"如此))"
 )
 
+_LANGUAGE = (
+    "english german french spanish italian portuguese dutch polish russian ukrainian chinese mandarin japanese korean turkish "
+    "arabic hindi swedish norwegian danish finnish czech greek hebrew vietnamese thai indonesian"
+)
+EXCLUSIVE = (  # where one is wanted, the others are not
+    _set(_LANGUAGE),
+    _set("tabs spaces tab space"),
+    _set("short brief concise long detailed verbose"),
+    _set("formal informal casual"),
+    _set("英文 英语 中文 汉语 日文 日语 德语 德文 法语 法文"),
+)
+SPEAKING = LazyPattern(
+    rf"(?:please )?(?P<in>in (?:{_LANGUAGE.replace(' ', '|')}))(?: again)?(?: only)?(?=[\s,.!]*(?:please)?[\s.!]*$)", _I
+)
 LASTING = LazyPattern(rf"\b{STANDING}\b|\bnext time\b|{ZH_STANDING}|下次|下回", _I)  # said of more than this task

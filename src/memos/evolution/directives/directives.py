@@ -19,13 +19,15 @@ from memos.evolution.policies import settling
 from memos.evolution.policies.against import breaking
 from memos.evolution.skills import skills
 from memos.memory.ids import new_id, unique_key
-from memos.memory.learned import Form, PolicyBody, State
+from memos.memory.learned import NOT_IN, TOLD_IN, Form, PolicyBody, State
 from memos.memory.model import Edge, EdgeType, Kind, Memory, Origin, Source, Status
 from memos.storage.sqlite import lived, lived_world
 from memos.text.analysis import analyze, is_stop
 from memos.text.spans import sentences
+from memos.text.stem import stem_english
 
 MOST = 20  # directives of one text
+PLACES = 8  # of a directive that are remembered
 LONGEST = 400  # characters of a sentence that is looked at
 BRIEF = 1_200  # characters of a text, above which only "from now on" and the like make a directive
 ONCE_MORE = 0.1  # strength that being told again adds
@@ -77,18 +79,27 @@ def tell_directives(
         raise NotFound(f"memory {memory} does not exist in this cube; store the user's message before its directives")
     if record.origin is not Origin.USER or record.role not in (None, "user"):
         return ()
+    found = None if episode is None else lived.episode(tx.db, episode)
+    here = "" if found is None else found.environment
+    where = None if found is None else (found.environment, found.agent)
     told: list[str] = []
     for directive in _placed(tx, directives, episode):
         known = [(m, PolicyBody.of(m)) for m in lived.directives_of_owner(tx.db, owner)]
         key = _key(owner, directive)
         same = next((m for m, body in known if m.id == tx.find_key(key) or _same(directive, body)), None)
         policy = (
-            _told_first(tx, directive, record, owner, key) if same is None else _told_again(tx, same, directive, record)
+            _told_first(tx, directive, record, owner, key, where)
+            if same is None
+            else _told_again(tx, same, directive, record, where)
         )
         what = "policy.told" if same is None else "policy.told_again"
         lived.tell(tx, what, memory=policy.id, episode=episode, numbers={"strength": PolicyBody.of(policy).strength})
         for old, body in known:
-            if old.id != policy.id and body.state is not State.RETIRED and _opposite(directive, body):
+            if old.id == policy.id or body.state is State.RETIRED:
+                continue
+            if (place := _exempt(directive, body, here)) is not None:
+                _except_in(tx, *((policy.id, place[1]) if place[0] else (old.id, place[1])))
+            elif _opposite(directive, body):
                 _replaced(tx, old, body, policy.id, episode)
         told.append(policy.id)
     marked = breaking(tx, [m for id in dict.fromkeys(told) if (m := tx.get(id)) is not None], owner)
@@ -103,14 +114,21 @@ def _placed(tx: Any, directives: Collection[Directive], episode: str | None) -> 
     found = lived.episode(tx.db, episode) if directives and episode is not None else None
     if found is None:
         return [*directives]
-    tools = lived_world.tools_used(tx.db)
-    return [
-        d if d.scope != "all" else replace(d, scope=_scope(d, d.text, tools, found.environment, found.agent))
-        for d in directives
-    ]
+    tools, places = lived_world.tools_used(tx.db), lived_world.places(tx.db)
+    out = []
+    for d in directives:
+        elsewhere = [p for p in places if p != found.environment and _in_place(d.text, p)]
+        if len(elsewhere) == 1 and not _in_place(d.text, found.environment):
+            d = replace(d, scope=f"environment:{elsewhere[0]}")
+        elif d.scope == "all":
+            d = replace(d, scope=_scope(d, d.text, tools, found.environment, found.agent))
+        out.append(d)
+    return out
 
 
-def _told_first(tx: Any, directive: Directive, record: Memory, owner: str, key: bytes) -> Memory:
+def _told_first(
+    tx: Any, directive: Directive, record: Memory, owner: str, key: bytes, where: tuple[str, str] | None
+) -> Memory:
     body = PolicyBody(
         form=Form.DIRECTIVE,
         state=State.ACTIVE,
@@ -134,14 +152,14 @@ def _told_first(tx: Any, directive: Directive, record: Memory, owner: str, key: 
         importance=directive.strength,
         origin=Origin.USER,
         owner=owner,
-        body=body.to_body(),
+        body={**body.to_body(), TOLD_IN: [list(where)] if where is not None else []},
     )
     stored: Memory = tx.put(memory, "tell", key=key)
     tx.link(Edge(stored.id, record.id, EdgeType.DERIVED_FROM, weight=directive.strength))
     return stored
 
 
-def _told_again(tx: Any, policy: Memory, directive: Directive, record: Memory) -> Memory:
+def _told_again(tx: Any, policy: Memory, directive: Directive, record: Memory, where: tuple[str, str] | None) -> Memory:
     """One more record says so. The same record again changes nothing, unless it was taken back meanwhile."""
     body = PolicyBody.of(policy)
     known = any(e.dst == record.id for e in tx.edges(policy.id, "out", {EdgeType.DERIVED_FROM}))
@@ -160,11 +178,38 @@ def _told_again(tx: Any, policy: Memory, directive: Directive, record: Memory) -
         confidence=strength,
         importance=strength,
         sources=(*policy.sources, _source(directive, record))[-MOST:],
-        body={**policy.body, **body.to_body()},
+        body={**policy.body, **body.to_body(), TOLD_IN: _placed_too(policy, where), NOT_IN: []},
     )
     stored: Memory = tx.put(again, "tell")
     tx.link(Edge(policy.id, record.id, EdgeType.DERIVED_FROM, weight=directive.strength))
     return stored
+
+
+def _placed_too(policy: Memory, where: tuple[str, str] | None) -> list[list[str]]:
+    """Where a directive was told, with one more place; nowhere in particular once it was told outside an episode."""
+    known = policy.body.get(TOLD_IN) or []
+    if where is None or not known:
+        return []
+    return [*(p for p in known if p != [*where]), [*where]][-PLACES:]
+
+
+def _exempt(new: Directive, old: PolicyBody, here: str) -> tuple[bool, str] | None:
+    """Where one of two that say the opposite does not hold, for the other was said of that environment: whether it is the new
+    one, and the environment. None: they do not, or the new one takes the place of the old.
+    """
+    (one, _, place), (other, _, there) = new.scope.partition(":"), old.scope.partition(":")
+    if {one, other} != {"all", "environment"} or not _turned(new, old):
+        return None
+    if one == "environment":
+        return False, place
+    return (True, there) if there != here else None
+
+
+def _except_in(tx: Any, id: str, place: str) -> None:
+    memory = tx.get(id)
+    known = [] if memory is None else memory.body.get(NOT_IN) or []
+    if memory is not None and place not in known:
+        tx.put(replace(memory, body={**memory.body, NOT_IN: [*known, place][-PLACES:]}), "tell")
 
 
 def _replaced(tx: Any, old: Memory, body: PolicyBody, new: str, episode: str | None) -> None:
@@ -245,13 +290,45 @@ def _same(new: Directive, old: PolicyBody) -> bool:
 
 def _opposite(new: Directive, old: PolicyBody) -> bool:
     """Whether the new one forbids what the old one wants, wants what it forbids, or wants another thing instead of the same."""
-    if new.scope not in ("all", old.scope) or (new.when and _terms(new.when) != _terms(old.trigger)):
+    return new.scope in ("all", old.scope) and _turned(new, old)
+
+
+def _turned(new: Directive, old: PolicyBody) -> bool:
+    if new.when and _terms(new.when) != _terms(old.trigger):
         return False
     prefer, avoid = _terms(new.prefer), _terms(new.avoid)
     was_preferred, was_avoided = _terms(old.prefer), _terms(old.avoid)
-    turned = (prefer and prefer == was_avoided) or (avoid and avoid == was_preferred)
+    turned = (prefer and prefer == was_avoided) or (avoid and avoid == was_preferred) or _excludes(new, old)
     other = avoid and avoid == was_avoided and prefer and was_preferred and prefer != was_preferred
     return bool(turned or other)
+
+
+def _excludes(new: Directive, old: PolicyBody) -> bool:
+    """Whether both want one of several things of which only one can be had, of the same: another language, tabs for spaces."""
+    for words in w.EXCLUSIVE:
+        one, other = _of_these(new.prefer, words), _of_these(old.prefer, words)
+        if one and other and one != other:
+            rest, was = (_terms(_without(text, words)) - _ANSWERING for text in (new.prefer, old.prefer))
+            return rest == was
+    return False
+
+
+_ANSWERING = frozenset(
+    map(
+        stem_english,
+        ("answer", "reply", "respond", "speak", "talk", "write", "explain", "say", "keep", "me", "again", "only"),
+    )
+)
+
+
+def _of_these(text: str, words: Collection[str]) -> frozenset[str]:
+    return frozenset(word.rstrip("s") for word in words if _names(text, word))
+
+
+def _without(text: str, words: Collection[str]) -> str:
+    for word in sorted(words, key=len, reverse=True):
+        text = re.sub(rf"(?<![\w-]){re.escape(word)}(?![\w-])", " ", text, flags=re.IGNORECASE | re.ASCII)
+    return text
 
 
 # -- scope ---------------------------------------------------------------------------------------------------------
@@ -275,6 +352,19 @@ _HERE = re.compile(
     r"(?:这个|本|该)(?:环境|仓库|项目|代码库|集群|工程)|这台(?:机器|服务器|主机)",
     re.IGNORECASE,
 )
+
+
+def _in_place(text: str, place: str) -> bool:
+    """Whether a text says that it holds in this environment, by its name ("in the billing project", "on web1")."""
+    return (
+        bool(place)
+        and re.search(
+            rf"\b(?:in|on|for|at|within)(?: the| our)? ['\"`]?{re.escape(place)}(?![\w-])|在\s?{re.escape(place)}(?![\w-])",
+            text,
+            re.IGNORECASE | re.ASCII,
+        )
+        is not None
+    )
 
 
 def _names(text: str, name: str) -> bool:

@@ -83,6 +83,7 @@ class _Order:
     duty: bool = False
     allowed: bool = False
     stopped: bool = False
+    here: bool = False
     when: str = ""
     old: str = ""
     strength: float = 0.0
@@ -100,6 +101,8 @@ class _Order:
             return [], None
         self._tails()
         rest = self.line[self.at : self.stop]
+        if self.standing and (said_in := w.SPEAKING.match(rest)) is not None:  # "from now on in English, please"
+            return [replace(self._made(start, 0.8), prefer=f"answer {said_in['in']}")], None
         word = _WORD.match(rest)
         if word is None:
             return [], None
@@ -142,8 +145,13 @@ class _Order:
                 self.allowed = True
             elif (m := w.POLITE.match(text)) or (m := w.OPENERS.match(text)):
                 pass
+            elif m := w.HERE_HEAD.match(text):
+                self.here = True
+            elif m := (w.WE_HERE if self.here else w.WE).match(text):
+                pass
             elif not self.when and (m := w.CONDITION.match(text)):
                 self.when = self._own(here, here + m.end("cond"))
+                self.standing |= w.EACH_EVENT.match(text) is not None
             else:
                 return
             self.at = here + m.end()
@@ -156,6 +164,8 @@ class _Order:
             text = self.line[self.at : self.stop]
             if m := w.TIDY.search(text):
                 pass
+            elif m := w.HERE_TAIL.search(text):
+                self.here = True
             elif (m := w.STANDING_TAIL.search(text)) or (m := w.NEXT_TAIL.search(text)):
                 self.standing = True
                 self.strength = max(self.strength, 0.6 if "next" in m[0].lower() else 0.8)
@@ -168,6 +178,7 @@ class _Order:
             elif not self.when and (m := w.TRAIL_WHEN.search(text)):
                 cond = m["cond"]
                 self.standing |= bool(re.match(r"(?:whenever|every time|each time)\b", cond, re.IGNORECASE))
+                self.standing |= w.EACH_EVENT.match(cond) is not None
                 self.when = self._own(self.at + m.start("cond"), self.at + m.end("cond"))
             else:
                 return
@@ -179,6 +190,7 @@ class _Order:
         """Whether it holds beyond this task, and what it says then."""
         negative = self.no or self.never
         lasting = self.standing or self.always or self.never or (negative and self.again)
+        lasting |= self.here and verb in w.HABITS
         if self.allowed:
             again = [replace(self._made(start, 0.4), prefer=self._rest())]
             return (again if self.again or self.standing else []), None
@@ -188,7 +200,7 @@ class _Order:
         if verb in _PREFERRING and not negative and not w.VALUE.match(_object(rest)):
             return [replace(self._made(start, 0.6), prefer=self._rest())], None
         if negative and not lasting:
-            lasting = (self.duty and " " in rest.strip()) or bool(w.WITHOUT.search(rest))
+            lasting = (self.duty and " " in rest.strip()) or bool(w.WITHOUT.search(f"{rest} {self.when}"))
         if not lasting:
             return [], (self._rest() if negative and verb in w.USING else None)
         made = self._made(start, 0.9 if self.never or self.always else 0.8)
@@ -197,6 +209,10 @@ class _Order:
     def _instead(self, start: int, rest: str, lasting: bool) -> list[Directive] | None:
         """ "Do not use pip, use uv"; None where it is no such sentence."""
         pair = w.NOT_BUT.match(rest)
+        if pair is None and (pair := w.NOT_BUT_ALWAYS.match(rest)) is not None:
+            lasting |= pair["always"] is not None
+            if not (self.never or pair["always"]):
+                return None
         if pair is None or not (lasting or not w.VALUE.match(_object(pair["old"]))):
             return None
         new, old = self._part(pair, "new"), self._part(pair, "old")

@@ -159,8 +159,10 @@ def fits(body: PolicyBody, told: Told) -> dict[str, str] | None:
 
 
 def covers(body: PolicyBody, told: Told, values: Mapping[str, str]) -> bool:
-    """Whether a policy already knows how this lesson's error and goal are put, and where it was."""
+    """Whether a policy already knows how this lesson's error and goal are put, where it was, and what worked instead."""
     broad = wide(body.parameters)
+    if told.instead is not None and not body.prefer:
+        return False
     if told.error and match_any((body.error, *body.errors), told.error, wide=broad, values=values) is None:
         return False
     if told.goal and match_any((body.goal, *body.goals), told.goal, wide=broad, values=values) is None:
@@ -269,7 +271,7 @@ def _worded(form: Form, members: Sequence[Told], core: Template, parameters: tup
     )
     if form is Form.AVOID:
         failed = Action(first.tool, core.patterns[0])
-        return replace(body, procedure=(failed,), avoid=f"{failed.tool}: {failed.input}")
+        return replace(body, procedure=(failed,), avoid=f"{failed.tool}: {failed.input}", prefer=_rather(members, core))
     patterns = core.patterns if form is Form.PATH else core.patterns[1:]
     procedure = tuple(Action(tool, pattern) for tool, pattern in zip(tools, patterns, strict=True))
     if form is Form.PATH:
@@ -285,6 +287,18 @@ def _worded(form: Form, members: Sequence[Told], core: Template, parameters: tup
             verification=f"{last.tool}: {last.input} succeeds",
         )
     return replace(body, procedure=(*procedure, failed), verification=f"{failed.tool}: {failed.input} succeeds")
+
+
+def _rather(members: Sequence[Told], core: Template) -> str:
+    """What worked in two tasks or more instead of what is to be avoided."""
+    tasks: dict[str, set[str]] = {}
+    for told in members:
+        values = core.match(_texts(Form.AVOID, told)) or {}
+        if told.instead is not None and told.instead.use is not None:
+            text = f"{told.instead.use.tool}: {abstracted(told.instead.use.input, values)}"
+            tasks.setdefault(text, set()).add(told.lesson.task)
+    often = [(len(of), text) for text, of in tasks.items() if len(of) > 1]
+    return max(often)[1] if often else ""
 
 
 def _check(members: Sequence[Told], core: Template, parameters: tuple[Parameter, ...]) -> str:

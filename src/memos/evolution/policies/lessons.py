@@ -14,13 +14,20 @@ from itertools import islice
 
 from memos.evolution.case import Case
 from memos.evolution.value.reward import ended
-from memos.memory.episode import Step, StepRole
+from memos.memory.episode import SUCCESS, Step, StepRole
 from memos.memory.ids import unique_key
 from memos.memory.learned import Form
 from memos.storage.sqlite.lived import Lesson
 from memos.text.applies import alike, words_of
 from memos.text.courtesy import bare_request
-from memos.text.signature import action_head, context_key, error_signature, signature_key, telling_line
+from memos.text.signature import (
+    action_head,
+    context_key,
+    error_signature,
+    says_only_code,
+    signature_key,
+    telling_line,
+)
 from memos.text.template import LONGEST
 
 OPEN = "open"  # the form of a lesson that is none: an error that stayed; what fixes of its kind are compared with
@@ -28,6 +35,7 @@ MOST_LESSONS = 40  # of an episode
 MOST_ACTIONS = 8  # of a lesson
 SHORT = 400  # characters of an input whose kind is remembered
 AVOIDED = 0.8  # what it is worth not to do again what failed to the end
+SHOWN = 0.6  # what a fix is worth at least of which the steps show that it helped, in a task that did not go badly
 
 _EXPLORERS = """
 ls dir cat head tail less more grep rg find locate which type whereis whoami who id uname uptime df du free top ps env
@@ -59,6 +67,7 @@ class Told:
     actions: tuple[Step, ...]
     check: Step | None
     steps: tuple[Step, ...]
+    instead: Step | None = None  # of an avoid: the call that worked on the same thing afterwards
     hindered: str = ""  # what failed on the way of a path, and how
 
     @property
@@ -69,7 +78,9 @@ class Told:
     @property
     def evidence(self) -> tuple[Step, ...]:
         """The steps that its words are from, and the one that shows that it worked."""
-        named = {n for name in ("goal", "failed", "resolved", "check") for n in self.lesson.steps.get(name, ())}
+        named = {
+            n for name in ("goal", "failed", "resolved", "check", "instead") for n in self.lesson.steps.get(name, ())
+        }
         named |= {s.number for s in self.actions}
         return tuple(s for s in self.steps if s.number in named)
 
@@ -117,6 +128,7 @@ def told(lesson: Lesson, environment: str, steps: Mapping[int, Step]) -> Told | 
         tuple(steps[n] for n in lesson.steps.get("done", ())),
         one.get("check"),
         tuple(steps[n] for n in sorted(set(numbers))),
+        one.get("instead"),
         "\n".join(
             f"{s.use.input} {_plain(telling_line(said(s)))}"
             for s in (steps[n] for n in lesson.steps.get("hindered", ()))
@@ -203,11 +215,34 @@ def _of_failure(
         value = min(worth, case.reward.value if case.reward.value is not None else 0.0)
         out = [Lesson(case.episode.id, OPEN, kind, base, value)]
         if is_new:
-            out.append(Lesson(case.episode.id, Form.AVOID.value, kind, base, AVOIDED))
+            out.append(_avoid(case, kind, base, _instead(failed, after, case)))
         return out
+    if says_only_code(telling_line(said(failed))):  # any failure may end so: what resolved this one resolves no other
+        return []
     numbers = {**base, "done": tuple(s.number for s in done), "resolved": (resolved.number,)}
     worthy = [case.credits[s.number].value for s in (*done, resolved) if s.number in case.credits]
-    return [Lesson(case.episode.id, Form.FIX.value, kind, numbers, max(worthy, default=0.0))]
+    value = max(worthy, default=0.0)
+    if (case.reward.value or 0.0) > 0 and ended(resolved):
+        value = max(value, SHOWN)
+    fix = Lesson(case.episode.id, Form.FIX.value, kind, numbers, value)
+    if not is_new or resolved not in done or head(resolved) == head(failed) or value <= 0:
+        return [fix]
+    return [fix, _avoid(case, kind, base, resolved)]  # such a call failed here too, and this did instead
+
+
+def _avoid(case: Case, kind: bytes, base: Mapping[str, tuple[int, ...]], instead: Step | None) -> Lesson:
+    steps = base if instead is None else {**base, "instead": (instead.number,)}
+    return Lesson(case.episode.id, Form.AVOID.value, kind, steps, AVOIDED)
+
+
+def _instead(failed: Step, after: Sequence[Step], case: Case) -> Step | None:
+    """The only call that changed something about the same thing after a failure, in a task that went well; None where there is
+    none, or more than one.
+    """
+    if (case.reward.value or 0.0) < SUCCESS or is_checking(failed):
+        return None
+    other = [*islice((s for s in after if _did(s) and not is_checking(s) and _share(s, failed)), 2)]
+    return other[0] if len(other) == 1 else None
 
 
 def _resolution(

@@ -30,13 +30,14 @@ from memos.evolution.policies.writing import (
     members_of,
     read,
     restated,
+    told_again,
     unknowns,
     way_key,
     written,
 )
 from memos.memory.episode import Episode
 from memos.memory.ids import id_to_bytes
-from memos.memory.learned import Form, PolicyBody, State
+from memos.memory.learned import Form, PolicyBody, State, is_bereft
 from memos.memory.model import Kind, Memory, Status
 from memos.storage.sqlite import lived
 from memos.storage.sqlite.lived import Lesson
@@ -55,6 +56,9 @@ def learn(tx: Any, case: Case) -> set[str]:
     before, now = lived.lessons_of(tx.db, id), [] if lived.is_told_again(tx.db, id) else lessons_of(case)
     former = {it.memory for it in before if it.memory is not None}
     note_what_works(tx, case)
+    heirs = {
+        (it.form, it.bucket): it.memory for it in before if it.memory is not None and _is_to_be_told(tx, it.memory)
+    }
     if [*map(_shape, before)] == [*map(_shape, now)]:  # it teaches what it taught: only what that is worth may be new
         lived.put_lessons(tx, id, [replace(it, memory=was.memory) for it, was in zip(now, before, strict=True)])
     else:
@@ -63,7 +67,9 @@ def learn(tx: Any, case: Case) -> set[str]:
             former
         ):  # first as if it had taught nothing, so that the order of learning makes no difference
             _without_evidence(tx, gone)
-        lived.put_lessons(tx, id, now)
+        lived.put_lessons(tx, id, [replace(it, memory=heirs.get((it.form, it.bucket))) for it in now])
+    for bereft in sorted({*heirs.values()}):
+        told_again(tx, bereft)
     steps = {s.number: s for s in case.steps}
     touched = set(former)
     for lesson in lived.lessons_of(tx.db, id):
@@ -238,8 +244,14 @@ def _has_fix(tx: Any, bucket: bytes) -> bool:
 def _without_evidence(tx: Any, id: str) -> None:
     """A policy whose last lesson went loses its claim; `settle` retires it. Its words are taken from what still teaches it."""
     memory = tx.get(id)
-    if memory is not None and memory.kind is Kind.POLICY and not PolicyBody.of(memory).edited:
+    stands = memory is not None and memory.kind is Kind.POLICY and not is_bereft(memory)
+    if memory is not None and stands and not PolicyBody.of(memory).edited:
         restated(tx, memory)
+
+
+def _is_to_be_told(tx: Any, id: str) -> bool:
+    memory = tx.get(id)
+    return memory is not None and memory.kind is Kind.POLICY and is_bereft(memory)
 
 
 def _shape(lesson: Lesson) -> tuple[str, bytes, Mapping[str, tuple[int, ...]], bool]:

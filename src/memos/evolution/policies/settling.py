@@ -15,7 +15,7 @@ from memos.evolution.policies.lessons import kind_of
 from memos.evolution.policies.text import policy_text
 from memos.evolution.policies.works import works_key
 from memos.evolution.value import gain, reliability
-from memos.evolution.value.reward import FAILURE
+from memos.memory.episode import FAILURE
 from memos.memory.learned import Form, PolicyBody, State
 from memos.memory.model import Kind, Status
 from memos.storage.sqlite import lived

@@ -22,7 +22,7 @@ from memos.evolution.policies.refining import drawn
 from memos.evolution.policies.text import policy_text, policy_title
 from memos.memory.episode import Episode, Step
 from memos.memory.ids import new_id, unique_key
-from memos.memory.learned import Action, Form, PolicyBody
+from memos.memory.learned import BEREFT, Action, Form, PolicyBody, State
 from memos.memory.model import TRUST_OF, Edge, EdgeType, Kind, Memory, Origin, Status
 from memos.storage.sqlite import lived
 from memos.storage.sqlite.lived import Lesson
@@ -94,6 +94,42 @@ def restated(tx: Any, memory: Memory) -> None:
         if longer:  # what did without the calls that make the difference is no evidence of it any more
             lessons = lived.lessons_for(tx.db, memory.id)
             lived.attach(tx, [t.lesson.number for t in read(tx, lessons) if fits(body, t) is None], None)
+
+
+def told_again(tx: Any, id: str) -> None:
+    """Take the words of a policy that lost them with a deletion from the evidence that is left; where that has too little in
+    common the policy goes, but for what a person wrote.
+    """
+    memory: Memory = tx.get(id)
+    members = members_of(tx, memory)
+    body = body_of(Form(str(memory.body.get("form"))), members) if members else None
+    if body is None:
+        if not lived.is_due(tx.db, id):  # no other of its episodes is to be learned from again
+            _given_up(tx, memory)
+        return
+    old = PolicyBody.of(memory)
+    kept = {name: getattr(old, name) for name in ("state", "why", "strength", "scope", "forgiven", "edited")}
+    body = replace(body, **kept)
+    beside = {k: v for k, v in memory.body.items() if k not in (BEREFT, "policies")}
+    stored = {**beside, **body.to_body(), DRAWN: drawn(body), **_against(tx, body, memory.owner or "")}
+    status = Status.ARCHIVED if body.state is State.RETIRED else Status.ACTIVE
+    text = memory.text if old.edited else policy_text(body)
+    title = memory.title or policy_title(body)
+    _linked(tx, id, members)
+    tx.put(replace(memory, text=text, title=title, status=status, body=stored), "generalise")
+    tx.point(procedure_key(memory.owner or "", body), id)
+    _way_to(tx, id, members[0])
+    lessons = lived.lessons_for(tx.db, id)
+    lived.attach(tx, [t.lesson.number for t in read(tx, lessons) if fits(body, t) is None], None)
+    lived.tell(tx, "policy.generalised", memory=id, numbers={"parameters": len(body.parameters)})
+
+
+def _given_up(tx: Any, memory: Memory) -> None:
+    if PolicyBody.of(memory).edited:
+        body = {k: v for k, v in memory.body.items() if k != BEREFT}
+        tx.put(replace(memory, body=body), "generalise")
+    else:
+        tx.purge([memory.id])
 
 
 def members_of(tx: Any, memory: Memory) -> tuple[Told, ...]:

@@ -11,9 +11,9 @@ from dataclasses import replace
 from functools import lru_cache
 
 from memos.evolution.skills.cases import Case, Family, Learned
-from memos.evolution.skills.text import action_text, code, one_line
 from memos.memory.episode import Step, ToolUse
 from memos.memory.learned import Action, Form, Parameter, PolicyBody, SkillBody, skill_name
+from memos.text.guide import action_text, code, one_line
 from memos.text.signature import error_signature
 from memos.text.template import match, wide
 
@@ -147,7 +147,7 @@ def _pitfalls(
             f"If it fails with “{one_line(fix.error or fix.trigger)}”: do {done}" if done else "",
             _avoided(fix.avoid, fix),
         ]
-    lines += [_avoided(avoid.avoid or avoid.trigger, avoid) for avoid in avoids]
+    lines += [f"{_avoided(a.avoid or a.trigger, a)}{_rather(a)}" for a in avoids]
     known = [one_line(p) for b in (lead, *fixes) for p in (b.error, *b.errors) if p]
     lines += _errors(cases, known)
     return tuple(dict.fromkeys(_cut(one_line(line), LONGEST) for line in lines if line.strip()))[:PITFALLS]
@@ -159,6 +159,12 @@ def _avoided(said: str, policy: PolicyBody) -> str:
         if tool and said.startswith(f"{tool}: "):
             return f"Avoid {_inline(Action(tool, said[len(tool) + 2 :]))}"
     return f"Avoid: {said}" if said else ""
+
+
+def _rather(policy: PolicyBody) -> str:
+    """What worked instead of what is to be avoided, where that is known."""
+    tool, _, given = policy.prefer.partition(": ")
+    return f"; rather {_inline(Action(tool, given))}" if given else ""
 
 
 def _errors(cases: Sequence[Case], known: Sequence[str]) -> list[str]:

@@ -12,11 +12,11 @@ from memos.errors import Conflict, InvalidInput, NotFound
 from memos.evolution.model_words import DRAWN
 from memos.evolution.skills.folder import DESCRIPTION, LICENSE, MAX_FILE, Found
 from memos.evolution.skills.skills import settle, unique_name
-from memos.evolution.skills.text import render
 from memos.memory.ids import is_id, new_id, unique_key
 from memos.memory.learned import Action, Parameter, PolicyBody, SkillBody, State, is_skill_name
 from memos.memory.model import TRUST_OF, Kind, Memory, Origin, Status
 from memos.storage.sqlite import lived
+from memos.text.guide import render
 
 T = TypeVar("T")
 

@@ -20,12 +20,12 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from memos.errors import ArchiveError, InvalidInput
-from memos.evolution.skills.text import one_line, render
 from memos.memory.learned import NAME_LENGTH, Skill, SkillBody, is_skill_name, skill_name
 from memos.memory.model import Kind, Memory
 from memos.storage.zipped import checked_members, readable
 from memos.text import front_matter
 from memos.text.applies import says_something
+from memos.text.guide import one_line, render
 
 FILE, FIELDS = "SKILL.md", "memos.json"
 DESCRIPTION, LICENSE = 1_024, 500  # characters

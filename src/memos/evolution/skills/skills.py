@@ -17,13 +17,13 @@ from memos.evolution.by_hand import is_by_hand
 from memos.evolution.model_words import DRAWN
 from memos.evolution.skills.cases import Family, Learned, cases, family, leads, learned, support_of
 from memos.evolution.skills.draft import draft, examples, refused
-from memos.evolution.skills.text import render
 from memos.evolution.value import reliability
 from memos.memory.ids import new_id, unique_key
-from memos.memory.learned import SkillBody, State, skill_name
+from memos.memory.learned import BEREFT, OWN, SkillBody, State, is_bereft, skill_name
 from memos.memory.model import Edge, EdgeType, Kind, Memory, Origin, Status
 from memos.storage.sqlite import lived
 from memos.storage.sqlite.tx import SqliteTx
+from memos.text.guide import render
 
 ENOUGH = 3  # distinct episodes that teach the lead of a skill, for one to be made of it
 ENOUGH_TRIED = 2  # the same, where the policy itself was handed out and passed
@@ -104,13 +104,15 @@ def _draw(tx: SqliteTx, found: Family) -> str | None:
     """Make the skill of a family, or draw it anew; its id, None where there is none."""
     known = tx.find_key(key_of(found.lead.id))
     memory = None if known is None else tx.get(known)
+    bereft = memory is not None and is_bereft(memory)
     if not found.lead.stands or (memory is None and (_covered(tx, found) or not _is_enough(tx, found.lead.id))):
         return known if memory is not None else None
     failed = [case for member in found.members for case in cases(tx.db, member.id, failed=True)]
     made = draft(found, failed)
     # other examples make no other skill
     digest = hashlib.sha256(json.dumps(made.to_body(), sort_keys=True).encode()).hexdigest()
-    if memory is not None and (memory.status is Status.RETRACTED or memory.body.get(DRAWN) == digest):
+    taken_back = memory is not None and memory.status is Status.RETRACTED and not bereft
+    if memory is not None and (taken_back or memory.body.get(DRAWN) == digest):
         return known
     seen = [case for member in found.members for case in cases(tx.db, member.id)]
     why = refused(made, found, seen)
@@ -180,7 +182,9 @@ def _redraw(tx: SqliteTx, memory: Memory, found: Family, made: SkillBody, digest
     was = SkillBody.of(memory)
     name = was.name if was.edited else _renamed(tx, memory.id, was, made)
     made = replace(made, name=name, state=was.state, why=was.why)
-    if was.edited:
+    if was.edited and is_bereft(memory):
+        made = _around_own(memory, was, made)
+    elif was.edited:
         proposal = render(made)
         changed = {**memory.body, "proposal": "" if proposal == memory.text else proposal, DRAWN: digest}
         tx.put(replace(memory, body=changed), "propose")
@@ -188,11 +192,19 @@ def _redraw(tx: SqliteTx, memory: Memory, found: Family, made: SkillBody, digest
         return memory.id
     trust = min(p.memory.trust for p in found.members)
     body = {**memory.body, **made.to_body(), DRAWN: digest}
-    title = name if memory.title == was.name else memory.title
-    tx.put(replace(memory, text=render(made), title=title, trust=trust, body=body), "redraw")
+    title, status = name if memory.title == was.name else memory.title, memory.status
+    if body.pop(BEREFT, False):
+        title, status = name, Status.ARCHIVED if made.state is State.RETIRED else Status.ACTIVE
+    tx.put(replace(memory, text=render(made), title=title, status=status, trust=trust, body=body), "redraw")
     _link(tx, memory.id, made.policies)
     lived.tell(tx, "skill.changed", memory=memory.id, numbers={"version": memory.version + 1})
     return memory.id
+
+
+def _around_own(memory: Memory, was: SkillBody, made: SkillBody) -> SkillBody:
+    """What evidence says around what a person wrote, after a deletion took the words of what it had said before."""
+    own = {name: getattr(was, name) for name in memory.body.get(OWN) or ()}
+    return replace(made, **own, edited=True, why=was.why if is_by_hand(was) else "")
 
 
 def _link(tx: SqliteTx, skill: str, policies: Collection[str]) -> None:

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 from memos.evolution.model_words import DRAWN, MOST_TOKENS, SHOWN, as_shown, is_known, unworded
 from memos.evolution.skills.skills import unique_name
-from memos.evolution.skills.text import one_line, render
 from memos.memory.learned import SkillBody, is_skill_name
 from memos.memory.model import Kind, Memory
 from memos.models.llm.port import ChatModel, ChatRequest
 from memos.storage.sqlite import lived
+from memos.text.guide import one_line, render
 
 if TYPE_CHECKING:
     import apsw

@@ -16,7 +16,7 @@ from memos.storage.sqlite import lived
 TAU = 0.5  # of the softmax mean: how much the better episodes count more
 SOFTMAX_FROM = 3  # episodes
 EVIDENCE = 5.0  # episodes' worth of the usual in each mean, so that few episodes say little
-USUAL_LEAST, USUAL_MOST = 0.2, 0.5  # bounds of what is taken for usual
+USUAL_LEAST, USUAL_MOST = 0.2, 0.4  # bounds of what is taken for usual: less than a success
 MOST_EPISODES = 50  # of each side, the newest
 FEWEST_EPISODES = 2  # one episode alone shows no gain, however well it went
 
@@ -24,7 +24,7 @@ FEWEST_EPISODES = 2  # one episode alone shows no gain, however well it went
 def gain(with_it: Sequence[float], without: Sequence[float]) -> float:
     """By how much the mean value of episodes with something exceeds that of those without, in [-1.5, 1.5].
 
-        usual = mean of all, within [0.2, 0.5]          W, Wo = (n*mean + 5*usual) / (n + 5)          gain = W - Wo
+        usual = mean of all, within [0.2, 0.4]          W, Wo = (n*mean + 5*usual) / (n + 5)          gain = W - Wo
 
     The mean of three or more with it is a softmax mean (weights exp(V/0.5)). Both means are shrunk, not the baseline alone: with
     that, one success of .7 gained .2 against nothing at all and passed every gate; here it gains nothing, for fewer than two

@@ -30,7 +30,7 @@ EARLIER: Mapping[SignalSource, float] = MappingProxyType(
     }
 )
 DOUBT = 1.0  # weight of knowing nothing, on the side of 0: a signal of weight w alone gives w/(w + 1) of its score
-SUCCESS, FAILURE = 0.5, -0.5  # rewards from, and up to, which an episode succeeded or failed
+AGREED = 0.5  # of the doubt, that is left where sources that do not know of each other say the same
 STEPS = "steps"  # the signal that is made of how the tools fared
 ALPHA = "alpha"  # what a model's word on a single step is called: it says nothing of the outcome
 UNJUDGED = "unjudged"  # that a model was asked and gave no answer that can be used
@@ -44,10 +44,11 @@ def reward(steps: Sequence[Step], signals: Iterable[Signal]) -> Reward:
     Of each source, the mean score, later signals counting more (`EARLIER`; those of one moment count alike). A user's verdict
     also takes the place of what she let be seen before it. Over the sources,
 
-        value = sum(w*s) / (sum(w) + DOUBT)            confidence = sum(w) / (sum(w) + DOUBT) * |sum(w*s)| / sum(w*|s|)
+        value = sum(w*s) / (sum(w) + d)            confidence = sum(w) / (sum(w) + d) * |sum(w*s)| / sum(w*|s|)
 
-    with `WEIGHT` times the share of what each source said as w. (After the MemOS local plugin, which divided by the weights
-    alone, so that a single faint sign gave 1.) `value` None where nobody and nothing says anything.
+    with `WEIGHT` times the share of what each source said as w, and as d `DOUBT`, or half of it where sources agree. (After the
+    MemOS local plugin, which divided by the weights alone, so that a single faint sign gave 1.) `value` None where nobody and
+    nothing says anything.
     """
     told = _standing([s for s in signals if s.what not in _ASIDE])
     fared = how_tools_fared(steps)
@@ -55,15 +56,18 @@ def reward(steps: Sequence[Step], signals: Iterable[Signal]) -> Reward:
         told.append(fared)
     told.sort(key=lambda s: (s.source is SignalSource.TOOL, s.at, s.source.value, s.what, s.score))
     total = good = size = 0.0
+    signs: list[bool] = []  # of each source that says something, whether it is good
     for source, weight in WEIGHT.items():
         share, score, strength = _mean([s for s in told if s.source is source], EARLIER[source])
         total += weight * share
         good += weight * share * score
         size += weight * share * strength
+        signs += [score > 0] if score else []
     if not total:
         return Reward()
     agreed = abs(good) / size if size else 1.0
-    return Reward(_within(good / (total + DOUBT)), total / (total + DOUBT) * min(1.0, agreed), tuple(told))
+    doubt = DOUBT * AGREED if len(signs) > 1 and len(set(signs)) == 1 else DOUBT
+    return Reward(_within(good / (total + doubt)), total / (total + doubt) * min(1.0, agreed), tuple(told))
 
 
 def how_tools_fared(steps: Sequence[Step]) -> Signal | None:

@@ -26,7 +26,7 @@ class Heard:
     score: float
 
 
-THANKS = Heard("thanks", 0.5)
+THANKS = Heard("thanks", 0.6)
 PRAISE = Heard("praise", 0.7)
 CORRECTED = Heard("correction", -0.5)
 FAILED = Heard("failed", -0.7)

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from memos.evolution.case import Case
-from memos.evolution.value.reward import FAILURE, SUCCESS, ended
-from memos.memory.episode import Step
+from memos.evolution.value.reward import ended
+from memos.memory.episode import FAILURE, SUCCESS, Step
 from memos.memory.learned import Action, Form, PolicyBody, SkillBody, Trial
 from memos.memory.model import Kind, Memory
 from memos.storage.sqlite import lived
@@ -70,7 +70,7 @@ def judged(
 
 
 def outcome_of(reward: float | None, followed: bool | None) -> str:
-    """`pass` for a reward of .5 or more, `fail` for -.5 or less, else `unknown`; also when it was not followed."""
+    """`pass` for the reward of a success, `fail` for that of a failure, else `unknown`; also when it was not followed."""
     if reward is None or followed is False or FAILURE < reward < SUCCESS:
         return UNKNOWN
     return PASS if reward >= SUCCESS else FAIL

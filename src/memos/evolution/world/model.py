@@ -13,12 +13,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from memos.evolution.by_hand import BY_HAND
 from memos.evolution.world.said import Learnt, learnt, slot_of
 from memos.evolution.world.world import statements_of, weigh
 from memos.logs import get_logger
 from memos.memory.ids import new_id, unique_key
-from memos.memory.learned import Form, State, WorldBody
+from memos.memory.learned import BY_HAND, Form, State, WorldBody
 from memos.memory.model import TRUST_OF, Edge, EdgeType, Kind, Memory, Origin, Status
 from memos.models.llm.port import ChatModel, ChatRequest
 from memos.storage.ports import Change, CubeStore

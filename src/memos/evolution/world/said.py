@@ -13,8 +13,7 @@ from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from memos.evolution.value.reward import SUCCESS
-from memos.memory.episode import Step, ToolUse
+from memos.memory.episode import SUCCESS, Step, ToolUse
 from memos.memory.learned import Action, Form, PolicyBody, State
 from memos.memory.model import Memory, Status
 from memos.storage.sqlite import lived, lived_world

@@ -13,13 +13,12 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from memos.evolution.by_hand import BY_HAND
 from memos.evolution.case import Case
 from memos.evolution.world.facts import Fact, facts_of, gone_in
 from memos.evolution.world.said import Learnt, Said, against, context_of, is_one_of, learnt, said_of, slot_of, worked
 from memos.memory.episode import ToolUse
 from memos.memory.ids import new_id
-from memos.memory.learned import Form, PolicyBody, WorldBody
+from memos.memory.learned import BEREFT, BY_HAND, Form, PolicyBody, WorldBody, is_bereft
 from memos.memory.model import TRUST_OF, Edge, EdgeType, Kind, Memory, Origin, Status
 from memos.storage.ports import WriteTx
 from memos.storage.sqlite import lived, lived_world
@@ -61,6 +60,8 @@ def _from_policy(tx: WriteTx, it: Learnt) -> list[str]:
         return [m.id for m in all_]
     kept = next(iter(tx.find_slot(said.slot, _STANDING)), None)
     if kept is None:
+        kept = next((m for m in all_ if is_bereft(m)), None)
+    if kept is None:
         kept = next(
             (m for m in mine if WorldBody.of(m).policies == (it.memory.id,) and not WorldBody.of(m).edited), None
         )
@@ -75,10 +76,14 @@ def _from_policy(tx: WriteTx, it: Learnt) -> list[str]:
 
 
 def statements_of(tx: WriteTx, policy: str) -> list[Memory]:
-    """The statements that rest on a policy, oldest first."""
+    """The statements that rest on a policy, oldest first; also those that are to be told again."""
     found = [tx.get(edge.src) for edge in tx.edges(policy, "in", _FROM)]
     return sorted(
-        (m for m in found if m is not None and m.kind is Kind.WORLD_MODEL and m.status is not Status.RETRACTED),
+        (
+            m
+            for m in found
+            if m is not None and m.kind is Kind.WORLD_MODEL and (m.status is not Status.RETRACTED or is_bereft(m))
+        ),
         key=lambda m: m.id,
     )
 
@@ -114,14 +119,14 @@ def _reworded(tx: WriteTx, kept: Memory, said: Said, policy: str) -> Memory:
     """A statement with the words it would have now, and this policy among those that say so."""
     body = WorldBody.of(kept)
     policies = body.policies if policy in body.policies else tuple(sorted((*body.policies, policy)))
-    if body.edited:
-        new = replace(kept, body={**kept.body, "policies": list(policies)})
-    else:
-        body = replace(
-            body, section=said.section, environment=said.environment, subject=said.subject, policies=policies
-        )
-        new = replace(kept, text=said.text, slot=said.slot, body={**kept.body, **body.to_body()})
-    if (new.text, new.slot, new.body) == (kept.text, kept.slot, kept.body):
+    text, slot = (kept.text, kept.slot) if body.edited else (said.text, said.slot)
+    if not body.edited or is_bereft(kept):
+        slot = said.slot
+        body = replace(body, section=said.section, environment=said.environment, subject=said.subject)
+    stored = {k: v for k, v in kept.body.items() if k != BEREFT} | replace(body, policies=policies).to_body()
+    status = Status.ACTIVE if kept.status is Status.RETRACTED else kept.status
+    new = replace(kept, text=text, slot=slot, status=status, body=stored)
+    if (new.text, new.slot, {**new.body}) == (kept.text, kept.slot, {**kept.body}):
         return kept
     if new.text != kept.text:
         lived.tell(tx, "world.restated", memory=kept.id)

@@ -11,7 +11,7 @@ from memos.hosts.install import Examined
 
 def examine(home: Path) -> Examined:
     """Look at the files, and run the hook with the start of a session of nobody, which stores nothing."""
-    now = standing(home)
+    now = standing()
     problems = [now.problem] if now.problem else []
     if now.command is None:
         if not problems:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import shlex
 from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
 from memos.errors import InvalidInput
 from memos.hosts.dsh.rows import command_in, has_server, rows, with_rows, without_rows
-from memos.hosts.edits import Edit, Receipt, apply, keep, read, sha, to_the_byte
+from memos.hosts.edits import Edit, apply, read
 from memos.hosts.install import Installed, Standing
 from memos.hosts.places import Reach
+from memos.hosts.receipts import Receipt
 
 HOST = "dsh"
 _ASKS = "Sessions that run already take it up when they are started again; dsh --profile NAME --dump-config shows it."
@@ -53,7 +52,7 @@ def install(reach: Reach, home: Path, *, dry_run: bool = False) -> Installed:
         Edit(patch, before, with_rows(patch, _text(patch, before), lines).encode()),
     ]
     if not dry_run:
-        _keep(home, edits)
+        _receipt(home).note(edits, _without_us)
         apply(*edits)
     return Installed(HOST, "user", tuple(e.path for e in edits if e.changes), dry_run, (_ASKS,))
 
@@ -62,20 +61,15 @@ def uninstall(home: Path, *, dry_run: bool = False) -> Installed:
     """Take MemOS out: the patch file becomes what it was before, to the byte; if it changed since, only our rows go. What was
     remembered stays.
     """
-    receipt = Receipt.load(_receipt_file(home))
-    known = {} if receipt is None else receipt.files
-    patch, plugin = patch_file(), plugin_file()
-    edits = [_taken_back(patch, known.get(str(patch)), home), Edit(plugin, read(plugin), None)]
+    receipt, patch, plugin = _receipt(home), patch_file(), plugin_file()
+    edits = [_taken_back(patch, receipt), Edit(plugin, read(plugin), None)]
     if not dry_run:
         apply(*edits)
-        for one in known.values():
-            if one["copy"] is not None:
-                (home / "hosts" / one["copy"]).unlink(missing_ok=True)
-        _receipt_file(home).unlink(missing_ok=True)
+        receipt.forget()
     return Installed(HOST, "user", tuple(e.path for e in edits if e.changes), dry_run)
 
 
-def standing(home: Path) -> Standing:
+def standing() -> Standing:
     """Whether MemOS is in the harness now, by what its files say."""
     patch, problem, text = patch_file(), None, ""
     try:
@@ -94,36 +88,21 @@ def standing(home: Path) -> Standing:
     return Standing(HOST, "user", patch, there, lacks, mcp, command, problem, what=what)
 
 
-def _taken_back(patch: Path, known: dict[str, Any] | None, home: Path) -> Edit:
+def _taken_back(patch: Path, receipt: Receipt) -> Edit:
     before = read(patch)
     if before is None:
         return Edit(patch, None, None)
-    if (edit := to_the_byte(patch, before, known, home)) is not None:
+    if (edit := receipt.to_the_byte(patch, before)) is not None:
         return edit
     after = without_rows(patch, _text(patch, before)).encode()
-    made = known is not None and known["copy"] is None
-    return Edit(patch, before, None if made and after.strip() in (b"", b"[]") else after)
+    return Edit(patch, before, None if receipt.made(patch) and after.strip() in (b"", b"[]") else after)
 
 
-def _keep(home: Path, edits: list[Edit]) -> None:
-    """Keep what the patch file was before MemOS came, once, and what the files are now."""
-    file = _receipt_file(home)
-    old = Receipt.load(file)
-    receipt = Receipt(HOST, "user", {} if old is None else dict(old.files))
-    for edit in edits:
-        if not edit.changes:
-            continue
-        assert edit.after is not None
-        known = receipt.files.get(str(edit.path))
-        if known is None or edit.before is None or sha(edit.before) != known["wrote"]:
-            copy = None
-            if edit.before is not None and edit.path == patch_file():
-                copy = f"before/{file.stem}-{edit.path.name}"
-                keep(home / "hosts" / copy, without_rows(edit.path, edit.before.decode()).encode())
-            known = {"copy": copy}
-        receipt.files[str(edit.path)] = {**known, "wrote": sha(edit.after)}
-    if receipt.files:
-        receipt.save(file)
+def _without_us(edit: Edit) -> bytes | None:
+    """What a file was before MemOS came."""
+    if edit.before is None or edit.path != patch_file():
+        return None
+    return without_rows(edit.path, edit.before.decode()).encode()
 
 
 def _text(path: Path, content: bytes | None) -> str:
@@ -133,5 +112,5 @@ def _text(path: Path, content: bytes | None) -> str:
         raise InvalidInput(f"{path} is no UTF-8 text") from None
 
 
-def _receipt_file(home: Path) -> Path:
-    return home / "hosts" / f"{HOST}-{hashlib.sha256(str(dsh_home()).encode()).hexdigest()[:12]}.json"
+def _receipt(home: Path) -> Receipt:
+    return Receipt(home, HOST, "user", str(dsh_home()))

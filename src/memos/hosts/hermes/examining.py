@@ -51,7 +51,7 @@ def python_of_hermes() -> Path | None:
 
 def examine(home: Path) -> Examined:
     """Look at the files of Hermes, and have it load the provider and look something up. Nothing is stored."""
-    now = standing(home)
+    now = standing()
     problems = [now.problem] if now.problem else []
     if not now.events:
         return Examined(HOST, "user", None, (*problems, "MemOS is not in Hermes: memos hosts install hermes"))

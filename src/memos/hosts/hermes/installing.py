@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import os
 from pathlib import Path
 from typing import Any
 
 from memos.errors import InvalidInput
-from memos.hosts.edits import Edit, Receipt, apply, copy_of, keep, read, sha, to_the_byte
+from memos.hosts.edits import Edit, apply, read
 from memos.hosts.hermes import options as settings
 from memos.hosts.hermes.shim import files
 from memos.hosts.hermes.yaml_line import value_of, with_value, without_value
 from memos.hosts.install import Installed, Standing
 from memos.hosts.places import Reach
+from memos.hosts.receipts import Receipt
 
 HOST, NAME = "hermes", "memos"
 _SECTION, _KEY = "memory", "provider"
@@ -42,7 +42,8 @@ def install(reach: Reach, home: Path, *, dry_run: bool = False) -> Installed:
     if other and other != NAME:
         notes.append(f"the memory provider was {other!r}; uninstall puts it back")
     if not dry_run:
-        _keep(root, home, edits)
+        receipt = _receipt(root, home)
+        receipt.note(edits, lambda edit: _first(edit, receipt))
         apply(*edits)
     return Installed(HOST, "user", tuple(e.path for e in edits if e.changes), dry_run, tuple(notes))
 
@@ -52,21 +53,17 @@ def uninstall(home: Path, *, dry_run: bool = False) -> Installed:
     `config.yaml` that changed since, only the provider does. What was remembered stays.
     """
     root = hermes_home()
-    receipt = Receipt.load(_receipt_file(root, home))
-    known = {} if receipt is None else receipt.files
+    receipt = _receipt(root, home)
     paths = [root / "config.yaml", *files(root / "plugins" / NAME), settings.config_file(root)]
-    edits = [_taken_back(path, known.get(str(path)), home) for path in paths]
+    edits = [_taken_back(path, receipt) for path in paths]
     if not dry_run:
         apply(*edits)
         _swept(root)
-        for one in known.values():
-            if one["copy"] is not None:
-                (home / "hosts" / one["copy"]).unlink(missing_ok=True)
-        _receipt_file(root, home).unlink(missing_ok=True)
+        receipt.forget()
     return Installed(HOST, "user", tuple(e.path for e in edits if e.changes), dry_run)
 
 
-def standing(home: Path) -> Standing:
+def standing() -> Standing:
     """Whether MemOS is in Hermes now, by what its files say."""
     root = hermes_home()
     config, folder, problem, chosen = root / "config.yaml", root / "plugins" / NAME / "__init__.py", None, None
@@ -119,38 +116,23 @@ def _options(root: Path, asked: dict[str, Any]) -> Edit:
     return Edit(path, before, (json.dumps({**kept, **asked}, indent=2, ensure_ascii=False) + "\n").encode())
 
 
-def _keep(root: Path, home: Path, edits: list[Edit]) -> None:
-    """Keep what the files were before MemOS came, once, and what they are now."""
-    file = _receipt_file(root, home)
-    old = Receipt.load(file)
-    receipt = Receipt(HOST, "user", {} if old is None else dict(old.files))
-    for edit in edits:
-        known = receipt.files.get(str(edit.path))
-        if not edit.changes:
-            continue
-        assert edit.after is not None
-        if known is None or edit.before is None or sha(edit.before) != known["wrote"]:
-            ours = edit.path.parent.name == NAME or edit.before is None
-            first = None if ours else _without_us(edit.before or b"", copy_of(known, home))
-            copy = None if first is None else f"before/{file.stem}-{edit.path.name}"
-            if copy is not None and first is not None:
-                keep(home / "hosts" / copy, first)
-            known = {"copy": copy}
-        receipt.files[str(edit.path)] = {**known, "wrote": sha(edit.after)}
-    receipt.save(file)
+def _first(edit: Edit, receipt: Receipt) -> bytes | None:
+    """What a file was before MemOS came."""
+    ours = edit.before is None or edit.path.parent.name == NAME
+    return None if ours else _without_us(edit.before or b"", receipt.copy_of(edit.path))
 
 
-def _taken_back(path: Path, known: dict[str, Any] | None, home: Path) -> Edit:
-    before, copy = read(path), copy_of(known, home)
+def _taken_back(path: Path, receipt: Receipt) -> Edit:
+    before = read(path)
     if before is None or path.parent.name == NAME:
         return Edit(path, before, None)
-    if (edit := to_the_byte(path, before, known, home)) is not None:
+    if (edit := receipt.to_the_byte(path, before)) is not None:
         return edit
     try:
-        after = _without_us(before, copy)
+        after = _without_us(before, receipt.copy_of(path))
     except UnicodeDecodeError:
         raise InvalidInput(f"{path} is no UTF-8 text; mend it first, nothing was changed") from None
-    return Edit(path, before, None if not after.strip() and known is not None and copy is None else after)
+    return Edit(path, before, None if not after.strip() and receipt.made(path) else after)
 
 
 def _without_us(content: bytes, copy: bytes | None) -> bytes:
@@ -178,5 +160,5 @@ def _text(content: bytes | None) -> str:
     return "" if content is None else content.decode("utf-8")
 
 
-def _receipt_file(root: Path, home: Path) -> Path:
-    return home / "hosts" / f"{HOST}-{hashlib.sha256(str(root).encode()).hexdigest()[:12]}.json"
+def _receipt(root: Path, home: Path) -> Receipt:
+    return Receipt(home, HOST, "user", str(root))

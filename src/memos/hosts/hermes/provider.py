@@ -16,6 +16,7 @@ from memos.hosts.hermes.options import Options
 from memos.hosts.hermes.recalling import Recalls
 from memos.hosts.hermes.teller import Teller
 from memos.hosts.hermes.turns import Turns
+from memos.hosts.reach import switched_off
 from memos.logs import get_logger
 
 log = get_logger(__name__)
@@ -66,7 +67,7 @@ class Provider:
         """Why not, and what to do; empty when it can."""
         if self._problem:
             return self._problem
-        if os.environ.get("MEMOS_HOOKS", "").lower() in ("off", "0", "false", "no"):
+        if switched_off():
             return "it is switched off by the variable MEMOS_HOOKS"
         try:
             given = settings.load(self._home or _hermes_home())
@@ -202,7 +203,7 @@ class Provider:
     def on_delegation(self, task: str, result: str, *, child_session_id: str = "", **about: Any) -> None:
         """A sub-agent finished: what it was asked and what it answered."""
         if self._turns is not None:
-            self._turns.delegated(self._session, task, result, child_session_id, about)
+            self._turns.delegated(self._session, task, result, child_session_id)
 
     # -- tools -------------------------------------------------------------------------------------------------------
 

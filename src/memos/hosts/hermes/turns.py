@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -127,7 +126,7 @@ class Turns:
             turns[-1].stored = turns[-1].stored or bool(ops)
         return safe
 
-    def delegated(self, id: str, task: str, result: str, child: str, about: Mapping[str, Any]) -> None:
+    def delegated(self, id: str, task: str, result: str, child: str) -> None:
         """A sub-agent finished."""
         name, asked, answer = self.session(id), clean(task), clean(result)
         if not asked:

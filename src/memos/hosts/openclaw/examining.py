@@ -11,7 +11,7 @@ from typing import Any
 
 from memos.hosts.install import Examined
 from memos.hosts.jsonc import Document
-from memos.hosts.openclaw.installing import HOST, NAME, config_file, standing
+from memos.hosts.openclaw.installing import HOST, NAME, config_file, standing, waiting
 from memos.hosts.reach import Away, Refused, Server, key_in, running
 
 _PATIENCE = 90.0  # seconds
@@ -19,7 +19,7 @@ _PATIENCE = 90.0  # seconds
 
 def examine(home: Path) -> Examined:
     """Look at the file of OpenClaw, have it load the plugin, and ask the server. Nothing is stored."""
-    now = standing(home)
+    now = standing()
     problems = [now.problem] if now.problem else []
     if not now.events:
         return Examined(HOST, "user", None, (*problems, "MemOS is not in OpenClaw: memos hosts install openclaw"))
@@ -29,8 +29,7 @@ def examine(home: Path) -> Examined:
     problems += [problem] if problem else []
     problem = _answers(config, home)
     problems += [problem] if problem else []
-    waiting = sum(1 for _ in (_home(config, home) / "hosts" / HOST).glob("spool*/*.jsonl"))
-    if waiting and problem:
+    if problem and waiting(_home(config, home)):
         problems.append("OpenClaw has something to report still; it does so when a server answers")
     return Examined(HOST, "user", seconds, tuple(problems), what="OpenClaw found the plugin and loaded it in")
 

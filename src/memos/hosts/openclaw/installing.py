@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import sys
 from importlib.util import find_spec
@@ -10,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from memos.errors import InvalidInput
-from memos.hosts.edits import Edit, Receipt, apply, copy_of, edit_json, keep, read, sha, to_the_byte
+from memos.hosts.edits import Edit, apply, edit_json, read
 from memos.hosts.install import Installed, Standing
-from memos.hosts.jsonc import Document
+from memos.hosts.jsonc import Document, value_at
 from memos.hosts.places import Reach
+from memos.hosts.receipts import Receipt
 
 HOST, NAME = "openclaw", "memos"
 PLUGIN = Path(__file__).parent / "plugin"
@@ -40,10 +40,10 @@ def install(reach: Reach, home: Path, *, dry_run: bool = False) -> Installed:
     others: list[str] = []
 
     def change(document: Document) -> None:
-        plugins = _at(document.value, ("plugins",)) or {}
+        plugins = value_at(document.value, ("plugins",)) or {}
         if isinstance(plugins, dict) and (plugins.get("enabled") is False or NAME in (plugins.get("deny") or ())):
             raise InvalidInput("it switches plugins off (plugins.enabled or plugins.deny)")
-        slot = _at(document.value, _SLOT)
+        slot = value_at(document.value, _SLOT)
         others.extend([slot] if isinstance(slot, str) and slot != NAME else [])
         _put_in(document, _settings(reach))
 
@@ -57,7 +57,8 @@ def install(reach: Reach, home: Path, *, dry_run: bool = False) -> Installed:
     if find_spec("mcp") is None:
         notes.append("its tools (memos_search ...) need the extra 'mcp': pip install '.[mcp]' in a checkout")
     if not dry_run and edit.changes:
-        _keep(edit, home)
+        receipt = _receipt(path, home)
+        receipt.note([edit], lambda edit: _without_us(edit, receipt))
         apply(edit)
     return Installed(HOST, "user", (path,) if edit.changes else (), dry_run, tuple(notes))
 
@@ -67,30 +68,27 @@ def uninstall(home: Path, *, dry_run: bool = False) -> Installed:
     since, only what is ours is taken out. What was remembered stays.
     """
     path = config_file()
-    receipt = Receipt.load(_receipt_file(path, home))
-    known = None if receipt is None else receipt.files.get(str(path))
-    edit = _taken_back(path, known, home)
+    receipt = _receipt(path, home)
+    edit = _taken_back(path, receipt)
     if not dry_run:
         apply(edit)
-        if known is not None and known["copy"] is not None:
-            (home / "hosts" / known["copy"]).unlink(missing_ok=True)
-        _receipt_file(path, home).unlink(missing_ok=True)
+        receipt.forget()
     return Installed(HOST, "user", (path,) if edit.changes else (), dry_run)
 
 
-def standing(home: Path) -> Standing:
+def standing() -> Standing:
     """Whether MemOS is in OpenClaw now, by what its file says."""
     path, problem, value = config_file(), None, None
     try:
         value = _value(read(path))
     except InvalidInput as e:
         problem = f"{path}: {e}"
-    entry = _at(value, _ENTRY)
+    entry = value_at(value, _ENTRY)
     entry = entry if isinstance(entry, dict) else {}
     parts = {
         "plugin": any(_is_ours(p) and Path(p).is_dir() for p in _list(value, _PATHS)),
-        "memory": _at(value, _SLOT) == NAME,
-        "hooks": _at(entry, ("hooks", "allowConversationAccess")) is True and entry.get("enabled") is not False,
+        "memory": value_at(value, _SLOT) == NAME,
+        "hooks": value_at(entry, ("hooks", "allowConversationAccess")) is True and entry.get("enabled") is not False,
     }
     there = tuple(name for name, is_there in parts.items() if is_there)
     lacks = tuple(name for name in parts if name not in there) if there else ()
@@ -98,6 +96,11 @@ def standing(home: Path) -> Standing:
         problem = f"{path} lacks {', '.join(lacks)}: memos hosts install openclaw"
     said = "memory plugin" if there else None
     return Standing(HOST, "user", path, there, lacks, False, None, problem, what=said)
+
+
+def waiting(home: Path) -> int:
+    """How many files of reports the plugin has still to tell on a data folder."""
+    return sum(1 for _ in (home / "hosts" / HOST).glob("spool*/*.jsonl"))
 
 
 def _settings(reach: Reach) -> dict[str, Any]:
@@ -115,14 +118,14 @@ def _settings(reach: Reach) -> dict[str, Any]:
 
 def _put_in(document: Document, settings: dict[str, Any]) -> None:
     """Write what is missing or asked otherwise; what else the user set of the plugin stays."""
-    config = _at(document.value, (*_ENTRY, "config")) or {}
+    config = value_at(document.value, (*_ENTRY, "config")) or {}
     wanted: dict[tuple[str, ...], Any] = {
         (*_ENTRY, "enabled"): True,
         (*_ENTRY, "hooks", "allowConversationAccess"): True,
         **{(*_ENTRY, "config", name): value for name, value in settings.items()},
         _SLOT: NAME,
     }
-    if _at(document.value, _ENTRY) is None:
+    if value_at(document.value, _ENTRY) is None:
         entry = {"enabled": True, "hooks": {"allowConversationAccess": True}, "config": settings}
         wanted = {_ENTRY: entry, _SLOT: NAME}
     elif "url" in config and "url" not in settings:
@@ -133,28 +136,27 @@ def _put_in(document: Document, settings: dict[str, Any]) -> None:
     if here not in _list(document.value, _PATHS):
         document.append(_PATHS, here)
     for path, value in wanted.items():
-        if _at(document.value, path) != value:
+        if value_at(document.value, path) != value:
             document.put(path, value)
     allowed = _list(document.value, _ALLOW)
     if allowed and NAME not in allowed:
         document.append(_ALLOW, NAME)
 
 
-def _taken_back(path: Path, known: dict[str, Any] | None, home: Path) -> Edit:
+def _taken_back(path: Path, receipt: Receipt) -> Edit:
     before = read(path)
     if before is None:
         return Edit(path, None, None)
-    if (edit := to_the_byte(path, before, known, home)) is not None:
+    if (edit := receipt.to_the_byte(path, before)) is not None:
         return edit
-    copy = copy_of(known, home)
+    copy = receipt.copy_of(path)
     try:
         if not _is_in(_value(before)):
             return Edit(path, before, before)
     except InvalidInput as e:
         raise InvalidInput(f"{path}: {e}; mend it first, nothing was changed") from None
     edit = edit_json(path, lambda document: _take_out(document, _value(copy)), json5=True)
-    made = known is not None and known["copy"] is None
-    return Edit(path, before, None) if made and _value(edit.after) == {} else edit
+    return Edit(path, before, None) if receipt.made(path) and _value(edit.after) == {} else edit
 
 
 def _take_out(document: Document, was: Any) -> None:
@@ -165,44 +167,33 @@ def _take_out(document: Document, was: Any) -> None:
             document.drop((*_PATHS, at))
     if NAME in (allowed := _list(document.value, _ALLOW)) and NAME not in _list(was, _ALLOW):
         document.drop((*_ALLOW, allowed.index(NAME)))
-    if _at(document.value, _SLOT) == NAME:
-        other = _at(was, _SLOT)
+    if value_at(document.value, _SLOT) == NAME:
+        other = value_at(was, _SLOT)
         if isinstance(other, str) and other != NAME:
             document.put(_SLOT, other)
         else:
             document.drop(_SLOT)
     for path in (("plugins", "entries"), _PATHS, ("plugins", "load"), ("plugins", "slots"), ("plugins",)):
-        if _at(document.value, path) in ({}, []) and _at(was, path) is None:
+        if value_at(document.value, path) in ({}, []) and value_at(was, path) is None:
             document.drop(path)
 
 
-def _keep(edit: Edit, home: Path) -> None:
-    """Keep what the file was before MemOS came, once, and what it is now."""
-    file = _receipt_file(edit.path, home)
-    old = Receipt.load(file)
-    known = None if old is None else old.files.get(str(edit.path))
-    if known is None or edit.before is None or sha(edit.before) != known["wrote"]:
-        first = None if edit.before is None else _without_us(edit, known, home)
-        copy = None if first is None else f"before/{file.stem}-{edit.path.name}"
-        if copy is not None and first is not None:
-            keep(home / "hosts" / copy, first)
-        known = {"copy": copy}
-    assert edit.after is not None
-    Receipt(HOST, "user", {str(edit.path): {**known, "wrote": sha(edit.after)}}).save(file)
-
-
-def _without_us(edit: Edit, known: dict[str, Any] | None, home: Path) -> bytes | None:
-    copy = copy_of(known, home)
-    if not _is_in(_value(edit.before)):
+def _without_us(edit: Edit, receipt: Receipt) -> bytes | None:
+    """What the file was before MemOS came."""
+    if edit.before is None or not _is_in(_value(edit.before)):
         return edit.before
+    copy = receipt.copy_of(edit.path)
     out = edit_json(edit.path, lambda document: _take_out(document, _value(copy)), edit.before, json5=True).after
-    made = known is not None and known["copy"] is None
-    return None if made and _value(out) == {} else out
+    return None if receipt.made(edit.path) and _value(out) == {} else out
 
 
 def _is_in(value: Any) -> bool:
     """Whether anything of ours is in the settings."""
-    return _at(value, _ENTRY) is not None or _at(value, _SLOT) == NAME or any(map(_is_ours, _list(value, _PATHS)))
+    return (
+        value_at(value, _ENTRY) is not None
+        or value_at(value, _SLOT) == NAME
+        or any(map(_is_ours, _list(value, _PATHS)))
+    )
 
 
 def _is_ours(path: Any) -> bool:
@@ -217,14 +208,8 @@ def _value(content: bytes | None) -> Any:
     return Document(text, json5=True).value if text.strip() else {}
 
 
-def _at(value: Any, path: tuple[str, ...]) -> Any:
-    for name in path:
-        value = value.get(name) if isinstance(value, dict) else None
-    return value
-
-
 def _list(value: Any, path: tuple[str, ...]) -> list[Any]:
-    found = _at(value, path)
+    found = value_at(value, path)
     return found if isinstance(found, list) else []
 
 
@@ -232,5 +217,5 @@ def _path(given: str, home: str) -> Path:
     return Path(home + given[1:] if given[:1] == "~" else given).expanduser().absolute()
 
 
-def _receipt_file(path: Path, home: Path) -> Path:
-    return home / "hosts" / f"{HOST}-{hashlib.sha256(str(path).encode()).hexdigest()[:12]}.json"
+def _receipt(path: Path, home: Path) -> Receipt:
+    return Receipt(home, HOST, "user", str(path))

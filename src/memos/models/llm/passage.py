@@ -49,7 +49,9 @@ class Passage:
         self.model, self.model_id, self.tell = model, model_id, tell
         self._remote, self._chat_path = remote, chat_path
 
-    async def ask(self, path: str, body: bytes, headers: Mapping[str, str]) -> AsyncGenerator[Head | bytes, None]:
+    async def ask(
+        self, path: str, body: bytes | None, headers: Mapping[str, str], method: str = "POST"
+    ) -> AsyncGenerator[Head | bytes, None]:
         """The head of the answer, then its bytes as they come. `path` is behind the base URL: `/chat/completions`, `/responses`.
 
         Raises ModelUnavailable and ModelTimeout, also in the middle; InvalidInput for a path that this server has not.
@@ -58,7 +60,8 @@ class Passage:
         try:
             async with contextlib.AsyncExitStack() as stack:
                 response = await remote.server.guard.run(
-                    lambda: self._begun(stack.enter_async_context(remote.http.passed(asked, body, headers))), _ONCE
+                    lambda: self._begun(stack.enter_async_context(remote.http.passed(asked, body, headers, method))),
+                    _ONCE,
                 )
                 yield Head(response.status_code, dict(response.headers))
                 chunks = response.aiter_bytes()

@@ -52,10 +52,12 @@ class Llms:
                 return self._counted(model, purpose, user)
         return None
 
-    def passage(self, name: str | None, purpose: Purpose, user: str, *, others: bool = False) -> Passage | None:
+    def passage(
+        self, name: str | None, purpose: Purpose, user: str, *, others: bool = False, spends: bool = True
+    ) -> Passage | None:
         """The way to the server of a configured model that speaks OpenAI's protocol, for requests that are passed on as they
         are: of this name, or that of the purpose; None where there is none. `others`: a name that is not configured is asked of
-        the server of the purpose.
+        the server of the purpose. `spends`: it is asked for tokens, which the user may have used up.
         """
         chosen = next(
             (m for m in self._by_preference(purpose) if name is None or name in _called(m)),
@@ -75,7 +77,8 @@ class Llms:
             told = model_id if there else f"{provider}:other"
             self._record(Call(user, purpose, told, usage, answered, seconds))
 
-        self._check(user)
+        if spends:
+            self._check(user)
         return Passage(chosen, model, model_id, chosen.dialect.path, tell)
 
     def names(self, purpose: Purpose) -> tuple[str, ...]:

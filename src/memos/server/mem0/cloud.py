@@ -24,8 +24,9 @@ from memos.server.limits import check_messages
 from memos.server.mem0 import bodies, events
 from memos.server.mem0.answers import answers
 from memos.server.mem0.codes import PREFIX, ok
-from memos.server.mem0.paths import EitherRoute, name_of
+from memos.server.mem0.paths import EitherRoute
 from memos.server.mem0.tenant import MESSAGES_ONLY, mem0_of, wanted_of
+from memos.server.native.slashes import with_slashes
 from memos.system import AsyncMemOS
 
 PAGE = 100
@@ -238,7 +239,7 @@ async def entities(memos: Core, caller: CallerDep) -> Response:
 @router.delete("/v2/entities/{kind}/{name}", **answers("Delete all of an entity."))
 async def delete_entity(memos: Core, caller: CallerDep, kind: str, name: str) -> Response:
     """For good. An entity of which there is nothing is no error: it may have gone with another one."""
-    gone = await mem0_of(memos, caller, WRITE).delete_entity(kind, name_of(name))
+    gone = await mem0_of(memos, caller, WRITE).delete_entity(kind, with_slashes(name))
     return ok({"message": "Entity deleted successfully!", "memories_deleted": gone})
 
 

@@ -17,8 +17,3 @@ class EitherRoute(SlashRoute):
         if path.endswith("/"):
             scope = {**scope, "path": path.rstrip("/"), "raw_path": raw.rstrip(b"/")}
         return super().matches(scope)
-
-
-def name_of(part: str) -> str:
-    """A name from a path, with the slashes it had."""
-    return part.replace("\0", "/")

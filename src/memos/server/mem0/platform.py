@@ -17,8 +17,9 @@ from memos.server.caller import WRITE, CallerDep
 from memos.server.mem0 import bodies
 from memos.server.mem0.answers import answers
 from memos.server.mem0.codes import PREFIX, NotSupported, ok
-from memos.server.mem0.paths import EitherRoute, name_of
+from memos.server.mem0.paths import EitherRoute
 from memos.server.mem0.tenant import mem0_of
+from memos.server.native.slashes import with_slashes
 
 router = APIRouter(prefix=PREFIX, tags=["mem0 cloud"], route_class=EitherRoute)
 _CONSOLE = "{} belong to the console of mem0's cloud; there are none here. {}"
@@ -50,7 +51,7 @@ async def _profile(mem0: Mem0, name: str) -> dict[str, Any]:
 @router.get("/v2/entities/user/{name}/profile", **answers("What is known of a user."))
 async def get_profile(memos: Core, caller: CallerDep, name: str) -> Response:
     """The facts that hold, as they are now."""
-    return ok(await _profile(mem0_of(memos, caller), name_of(name)))
+    return ok(await _profile(mem0_of(memos, caller), with_slashes(name)))
 
 
 @router.post("/v2/profiles/jobs", **answers("Make a profile."))
@@ -78,7 +79,7 @@ async def make_profile(memos: Core, caller: CallerDep, body: bodies.ProfileJobBo
 @router.get("/v2/profiles/jobs/{job}", **answers("How a job is going."))
 async def get_job(memos: Core, caller: CallerDep, job: str) -> Response:
     """It is done."""
-    name = name_of(job).removeprefix("user:")
+    name = with_slashes(job).removeprefix("user:")
     await _profile(mem0_of(memos, caller), name)
     now = moment(utcnow())
     done = {"total": 1, "completed": 1, "succeeded": 1, "failed": 0, "skipped": 0, "enumeration_complete": True}
@@ -107,7 +108,7 @@ async def get_project(caller: CallerDep, org: str, project: str) -> Response:
         {
             "id": user,
             "name": user,
-            "org_id": name_of(org),
+            "org_id": with_slashes(org),
             "custom_instructions": None,
             "custom_categories": None,
             "agent_custom_instructions": None,
@@ -119,8 +120,8 @@ async def get_project(caller: CallerDep, org: str, project: str) -> Response:
 def _own(caller: CallerDep, project: str) -> str:
     """The user whose project it is. Raises NotFound for another's."""
     user = caller.acting(None)
-    if name_of(project) != user:
-        raise NotFound(f"project {name_of(project)!r:.80} does not exist for this key")
+    if with_slashes(project) != user:
+        raise NotFound(f"project {with_slashes(project)!r:.80} does not exist for this key")
     return user
 
 

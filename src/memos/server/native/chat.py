@@ -17,7 +17,7 @@ from memos.server.frame import FrameDep
 from memos.server.limits import check_messages, check_text
 from memos.server.native import fields
 from memos.server.native.answers import reply, to_json
-from memos.server.native.fields import A_NUMBER, NOT_BLANK, Flag, Info, Name, Scoped, Session, Tags
+from memos.server.native.fields import A_NUMBER, Flag, Info, Name, Said, Scoped, Session, Tags
 from memos.server.native.models import either
 from memos.server.native.problems import asks, reads, writes
 from memos.server.native.scope import ActingDep, WhoseTooDep
@@ -49,9 +49,7 @@ class Chat(Scoped):
 
     model_config = ConfigDict(json_schema_extra=either("cube", "cubes", required=False))
 
-    query: Annotated[
-        str, Field(min_length=1, pattern=NOT_BLANK, description="What is asked.", examples=["Where do I live?"])
-    ]
+    query: Annotated[Said, Field(description="What is asked.", examples=["Where do I live?"])]
     cubes: list[Name] | None = Field(
         None, min_length=1, max_length=100, description="Search these cubes together, instead of `cube`."
     )
@@ -135,7 +133,8 @@ async def chat(memos: Core, whose: WhoseTooDep, frame: FrameDep, body: Chat) -> 
         "kinds": body.kinds,
     }
     if not body.stream:
-        return reply(await memos.chat(**options))
+        answer = await memos.chat(**options)
+        return reply(replace(answer, references=tuple(map(briefly.hit, answer.references))))
     with frame.streams.promised():
         events = await begun(_told(memos, options | {"suggest": body.suggest}))
     return frame.streams.reply(events, stopped=to_json(ChatError("unavailable", CUT_OFF)).decode())
@@ -144,6 +143,8 @@ async def chat(memos: Core, whose: WhoseTooDep, frame: FrameDep, body: Chat) -> 
 async def _told(memos: AsyncMemOS, options: dict[str, Any]) -> AsyncGenerator[str | None, None]:
     async with contextlib.aclosing(memos.chat_stream(**options)) as events:
         async for event in events:
+            if isinstance(event, ChatReferences):
+                event = replace(event, references=tuple(map(briefly.hit, event.references)))
             yield to_json(event).decode()
 
 

@@ -12,7 +12,7 @@ from memos.server.app import Core
 from memos.server.caller import WRITE
 from memos.server.limits import check_messages
 from memos.server.native.answers import reply
-from memos.server.native.fields import MAX_IDS, NOT_BLANK, Flag, Id, Info, Name, Scoped, Session, Tags, When
+from memos.server.native.fields import MAX_IDS, Flag, Id, Info, Name, Said, Scoped, Session, Tags, When
 from memos.server.native.problems import writes
 from memos.server.native.scope import WhoseTooDep
 from memos.server.quick import QuickRoute
@@ -62,7 +62,7 @@ class FeedbackRequest(Scoped):
 
     model_config = ConfigDict(json_schema_extra=_shapes)
 
-    text: Annotated[str, Field(pattern=NOT_BLANK, max_length=1_600)] | None = Field(
+    text: Annotated[Said, Field(max_length=1_600)] | None = Field(
         None, description=_TEXT, examples=["No, it's Bergen, not Oslo."]
     )
     rating: Rating | None = Field(None, description="A thumb, or how the task ended that the memories served.")

@@ -11,9 +11,11 @@ from uuid import UUID
 from fastapi import Path, Query
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, Strict, WithJsonSchema
 
+from memos.memory.fields import storable
 from memos.memory.model import EdgeType, Kind
 from memos.memory.number import MOST_AT_ONCE
 from memos.server.native.filters import FilterShape
+from memos.server.native.slashes import with_slashes
 
 MAX_IDS = 1_000
 MAX_TOKENS = 1 << 53
@@ -22,6 +24,14 @@ MAX_TOKENS = 1 << 53
 NAME = r"^[^\x00-\x1f\x7f]*[^\s\x00-\x1f\x7f][^\x00-\x1f\x7f]*$"
 NAME_BOUNDS: dict[str, Any] = {"min_length": 1, "max_length": 256, "pattern": NAME}
 NOT_BLANK = r"\S"
+
+
+def _whole(value: object) -> object:
+    return storable(value) if isinstance(value, str) else value
+
+
+# What is said, as it is stored: half an emoji, which programs that cut texts leave, is no reason to refuse all the rest.
+Said = Annotated[str, BeforeValidator(_whole), Field(min_length=1, pattern=NOT_BLANK)]
 
 
 def _no_text(value: object) -> object:
@@ -66,10 +76,7 @@ Tokens = Annotated[
     A_NUMBER,
     Field(description="Hard budget of `context` (a token: 4 characters).", examples=[800]),
 ]
-QueryText = Annotated[
-    str,
-    Field(min_length=1, pattern=NOT_BLANK, description="What to find, in plain words.", examples=["Where do I live?"]),
-]
+QueryText = Annotated[Said, Field(description="What to find, in plain words.", examples=["Where do I live?"])]
 
 
 def _number_or_text(value: object) -> object:
@@ -98,17 +105,14 @@ KnownAt = Annotated[When, Field(description="What was known then.")]
 PathId = Annotated[UUID, Path(description="The id.", examples=["019a1f3c-77aa-7c31-8a2f-2b6d0f9f3f11"])]
 
 
-def _with_slashes(name: str) -> str:
-    return name.replace("\0", "/")
-
-
 def _path_name(of: str, example: str) -> Any:
     schema = {"type": "string", "minLength": 1, "maxLength": 256, "pattern": NAME}
     return Path(description=f"{of}, percent-encoded; a slash is %2F.", examples=[example], json_schema_extra=schema)
 
 
-PathCube = Annotated[str, BeforeValidator(_with_slashes), _path_name("The cube's name", "team/notes")]
-PathUser = Annotated[str, BeforeValidator(_with_slashes), _path_name("The user's name", "ada")]
+PathCube = Annotated[str, BeforeValidator(with_slashes), _path_name("The cube's name", "team/notes")]
+PathUser = Annotated[str, BeforeValidator(with_slashes), _path_name("The user's name", "ada")]
+PathSession = Annotated[str, BeforeValidator(with_slashes), _path_name("The session", "deploy-42")]
 
 _USER = "Who this is for: the user of the API key, or `default`, when it is left out."
 _CUBE = "Which cube: the user's own when it is left out (a memory id alone is looked up in all the user may read)."

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter, Response
 
 from memos.memory.hit import Explanation, SearchResult
+from memos.server import briefly
 from memos.server.app import Core
 from memos.server.native.answers import reply
 from memos.server.native.models import Explain, Search
@@ -26,7 +27,8 @@ async def search(memos: Core, whose: WhoseTooDep, body: Search) -> Response:
     """Ranked hits, a context block within a token budget, and an honest status.
 
     `status` says which it is: `found`, `nothing`, `below_threshold`, `partial` or `failed`; `reasons` says why anything
-    is missing. `context` is ready to be put in a prompt.
+    is missing. `context` is ready to be put in a prompt. Of more than 20 `sources` of a memory the first and the last ten are
+    shown: reading it by its id tells them all.
     """
     place = whose.place(body)
     found = await memos.search(
@@ -46,7 +48,7 @@ async def search(memos: Core, whose: WhoseTooDep, body: Search) -> Response:
         collapse=body.collapse,
         rerank=body.rerank,
     )
-    return reply(found)
+    return reply(briefly.found(found))
 
 
 @router.post(

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
+from collections.abc import Iterator
 from typing import Annotated
 
 from fastapi import Header
 from pydantic import WithJsonSchema
 
-from memos.errors import InvalidInput
+from memos.errors import Conflict, InvalidInput
 from memos.memory.model import Memory
 from memos.server.errors import Refused
 
@@ -25,16 +27,24 @@ def etag(memory: Memory) -> dict[str, str]:
     return {"ETag": f'"{memory.version}"'}
 
 
-def version_of(if_match: str | None) -> int | None:
-    """The version that `If-Match` asks for; None for any. Raises InvalidInput."""
+@contextlib.contextmanager
+def only_at(if_match: str | None) -> Iterator[int | None]:
+    """Around a change: the version that `If-Match` asks for, None for any. A conflict is then that it has another (412). Raises
+    InvalidInput.
+    """
+    wanted = _version_of(if_match)
+    try:
+        yield wanted
+    except Conflict as e:
+        if wanted is None:
+            raise
+        raise Refused(412, "conflict", str(e)) from e
+
+
+def _version_of(if_match: str | None) -> int | None:
     if if_match is None or if_match.strip() == "*":
         return None
     found = _VERSION.fullmatch(if_match.strip())
     if found is None:
         raise InvalidInput(f'If-Match is the ETag of the memory, such as "3", got {if_match!r:.40}')
     return int(found[1])
-
-
-def failed(why: object) -> Refused:
-    """The answer to a change that was made for another version."""
-    return Refused(412, "conflict", str(why))

@@ -6,21 +6,22 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, Query, Request, Response
 
-from memos.errors import Conflict, InvalidInput, NotFound
+from memos.errors import InvalidInput, NotFound
 from memos.frames import Count, Got, Links, Memories, Versions
 from memos.memory.model import Memory
 from memos.memory.number import MOST_AT_ONCE
 from memos.results import AddResult, DeleteResult
+from memos.server import briefly
 from memos.server.app import Core
 from memos.server.caller import WRITE
 from memos.server.limits import check_messages
 from memos.server.native import fields
 from memos.server.native.answers import reply
 from memos.server.native.fields import AsOfQuery, CursorQuery, KindsQuery, KnownAtQuery, Name, PathId
-from memos.server.native.match import IfMatch, etag, failed, version_of
+from memos.server.native.match import IfMatch, etag, only_at
 from memos.server.native.models import Add, Counting, Delete, Get, Listing, Patch, Undo
 from memos.server.native.problems import asks, reads, writes
-from memos.server.native.scope import WhoseDep, WhoseTooDep, home_of, home_of_all
+from memos.server.native.scope import Place, WhoseDep, WhoseTooDep, home_of, home_of_all
 from memos.server.quick import QuickRoute
 from memos.storage.ports import Page
 
@@ -218,17 +219,14 @@ async def get(
     response_model=Memory,
     responses={200: ETAG, **writes(412)},
 )
-async def update(
-    request: Request, memos: Core, whose: WhoseTooDep, id: PathId, body: Patch, if_match: IfMatch = None
-) -> Response:
+async def update(memos: Core, whose: WhoseTooDep, id: PathId, body: Patch, if_match: IfMatch = None) -> Response:
     """Changes what is given. The former version stays in the history, and the change can be undone.
 
     With `If-Match` the change is made only while the memory has that version.
     """
     place = whose.place(body, WRITE)
     cube = await home_of(memos, place, str(id))
-    wanted = version_of(if_match)
-    try:
+    with only_at(if_match) as wanted:
         memory = await memos.update(
             str(id),
             text=body.text,
@@ -243,8 +241,6 @@ async def update(
             user=place.user,
             cube=cube,
         )
-    except Conflict as e:
-        raise (failed(e) if wanted is not None else e) from e
     return reply(memory, headers=etag(memory))
 
 
@@ -256,7 +252,6 @@ async def update(
     responses=writes(412),
 )
 async def delete(
-    request: Request,
     memos: Core,
     whose: WhoseDep,
     id: PathId,
@@ -268,13 +263,10 @@ async def delete(
     """Deletes one memory, and what is derived from nothing else."""
     place = whose.place(need=WRITE)
     cube = await home_of(memos, place, str(id))
-    wanted = version_of(if_match)
-    try:
+    with only_at(if_match) as wanted:
         done = await memos.delete(
             str(id), hard=hard, dry_run=dry_run, vacuum=vacuum, user=place.user, cube=cube, if_version=wanted
         )
-    except Conflict as e:
-        raise (failed(e) if wanted is not None else e) from e
     return reply(done)
 
 
@@ -286,10 +278,13 @@ async def delete(
     responses=reads(),
 )
 async def history(memos: Core, whose: WhoseDep, id: PathId) -> Response:
-    """Every version, oldest first, with who changed it, how, why and when."""
+    """Every version, oldest first, with who changed it, how, why and when.
+
+    Of more than 20 `sources` the first and the last ten are shown: the memory read at its `known_from` (`known_at`) tells them all.
+    """
     place = whose.place()
     cube = await home_of(memos, place, str(id))
-    return reply(Versions(tuple(await memos.history(str(id), user=place.user, cube=cube))))
+    return reply(Versions(briefly.versions(await memos.history(str(id), user=place.user, cube=cube))))
 
 
 @router.post(
@@ -326,9 +321,7 @@ async def neighbors(
 ) -> Response:
     """Edges within some hops of a memory, nearest first, each once."""
     place = whose.place()
-    cube = await home_of(memos, place, str(id))
-    if await _gone(memos, place.user, cube, str(id)):
-        raise NotFound(f"memory {id} does not exist for user {place.user!r}")
+    cube = await _home_of_it(memos, place, str(id))
     found = await memos.neighbors(
         str(id),
         depth=depth,
@@ -353,16 +346,17 @@ async def neighbors(
 async def edges(memos: Core, whose: WhoseDep, id: PathId, types: fields.TypesQuery = None) -> Response:
     """The edges at a memory: what it rests on, what it replaced, what it mentions."""
     place = whose.place()
-    cube = await home_of(memos, place, str(id))
-    if await _gone(memos, place.user, cube, str(id)):
-        raise NotFound(f"memory {id} does not exist for user {place.user!r}")
+    cube = await _home_of_it(memos, place, str(id))
     return reply(Links(tuple(await memos.neighbors(str(id), types=types, user=place.user, cube=cube))))
 
 
-async def _gone(memos: Core, user: str, cube: str | None, id: str) -> bool:
-    """Whether a cube that was named holds no such memory: a walk from nowhere would answer no edges."""
+async def _home_of_it(memos: Core, place: Place, id: str) -> str | None:
+    """The cube of a memory to walk from. Raises NotFound also where a cube that was named has no such memory: a walk from nowhere
+    would answer no edges.
+    """
+    cube = await home_of(memos, place, id)
     try:
-        await memos.get(id, user=user, cube=cube)
+        await memos.get(id, user=place.user, cube=cube)
     except NotFound:
-        return True
-    return False
+        raise NotFound(f"memory {id} does not exist for user {place.user!r}") from None
+    return cube

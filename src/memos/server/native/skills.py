@@ -7,7 +7,6 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Path, Query, Request, Response
 from pydantic import Field
 
-from memos.errors import Conflict
 from memos.frames import SkillList
 from memos.memory.ids import is_id
 from memos.memory.learned import Skill, State
@@ -16,7 +15,7 @@ from memos.server.caller import WRITE
 from memos.server.errors import Refused
 from memos.server.native.answers import reply
 from memos.server.native.fields import NAME, NOT_BLANK, Flag, Name, Scoped, Wire
-from memos.server.native.match import IfMatch, etag, failed, version_of
+from memos.server.native.match import IfMatch, etag, only_at
 from memos.server.native.memories import ETAG
 from memos.server.native.policies import ListLimit
 from memos.server.native.problems import reads, writes
@@ -148,14 +147,11 @@ async def use(memos: Core, whose: WhoseTooDep, name: SkillPath, body: UseSkill |
 async def edit(memos: Core, whose: WhoseTooDep, name: SkillPath, body: EditSkill, if_match: IfMatch = None) -> Response:
     """Changes what is given. From then on learning never overwrites the skill: what it would change is told in its `proposal`."""
     place = whose.place(body, WRITE)
-    wanted = version_of(if_match)
     changes: dict[str, Any] = body.model_dump(exclude={"user", "cube"}, exclude_none=True)
-    try:
+    with only_at(if_match) as wanted:
         done = await memos.edit_skill(
             name, changes, if_version=wanted, user=place.user, cube=await _home(memos, place, name)
         )
-    except Conflict as e:
-        raise (failed(e) if wanted is not None else e) from e
     return reply(done, headers=etag(done.memory))
 
 

@@ -1,7 +1,7 @@
 """Names with a slash in paths: `%2F` is a part of the name, not a separator.
 
 The server decodes a path before it is matched, so routes that take names match the path anew, from the raw one, with every
-`%2F` as NUL (which no name holds); `fields.PathCube` and `fields.PathUser` put the slash back.
+`%2F` as NUL (which no name holds); `with_slashes` puts the slash back.
 """
 
 from __future__ import annotations
@@ -11,6 +11,11 @@ from urllib.parse import unquote
 from fastapi.routing import APIRoute
 from starlette.routing import Match
 from starlette.types import Scope
+
+
+def with_slashes(name: str) -> str:
+    """A name from such a path, with the slashes it had."""
+    return name.replace("\0", "/")
 
 
 class SlashRoute(APIRoute):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Header, Path, Response
-from pydantic import BeforeValidator, Field
+from fastapi import APIRouter, Header, Response
+from pydantic import Field
 
 from memos.errors import InvalidInput
 from memos.memory.acting import OutcomeReported, SessionEnded, StepReported, TurnEnded, TurnStarted
@@ -15,7 +15,7 @@ from memos.server.caller import WRITE
 from memos.server.frame import FrameDep
 from memos.server.limits import check_messages, check_text
 from memos.server.native.answers import reply
-from memos.server.native.fields import A_NUMBER, NAME, NOT_BLANK, Flag, Id, Name, Scoped, When, Wire
+from memos.server.native.fields import A_NUMBER, Flag, Id, Name, PathSession, Said, Scoped, When, Wire
 from memos.server.native.problems import writes
 from memos.server.native.scope import WhoseTooDep
 from memos.server.native.slashes import SlashRoute
@@ -28,7 +28,6 @@ router = APIRouter(prefix="/v1", tags=["Agents"], route_class=QuickRoute)
 sessions = APIRouter(prefix="/v1/sessions", tags=["Agents"], route_class=SlashRoute)
 
 MOST_SECONDS = 1e9
-Text = Annotated[str, Field(min_length=1, pattern=NOT_BLANK)]
 InSession = Annotated[Name, Field(description="The conversation the agent is in.", examples=["deploy-42"])]
 Agent = Annotated[Name, Field(description="Which agent reports.", examples=["coder"])]
 At = Annotated[When, Field(description="When it happened; now, when it is left out.")]
@@ -86,7 +85,7 @@ Reports = Annotated[
 class StartTurn(Scoped):
     """A user message that an agent is to act on."""
 
-    text: Annotated[Text, Field(description="What the user says.", examples=["Install lxml in this container."])]
+    text: Annotated[Said, Field(description="What the user says.", examples=["Install lxml in this container."])]
     session: InSession = DEFAULT_SESSION
     agent: Agent = DEFAULT_AGENT
     environment: Annotated[str, Field(max_length=256)] = Field(
@@ -127,7 +126,7 @@ class ReportStep(StepFields, Scoped):
 class ReportSubagent(Scoped):
     """What another agent did for this one."""
 
-    task: Annotated[Text, Field(description="What it was asked to do.", examples=["Find the failing test."])]
+    task: Annotated[Said, Field(description="What it was asked to do.", examples=["Find the failing test."])]
     result: str | None = Field(None, description="What it answered.", examples=["It is test_parse in test_xml.py."])
     name: Annotated[Name, Field(description="Which agent it was.", examples=["searcher"])]
     ok: Flag | None = Field(None, description="Whether it worked.")
@@ -288,17 +287,6 @@ async def outcome(
     return reply(done)
 
 
-SessionPath = Annotated[
-    str,
-    BeforeValidator(lambda name: name.replace("\0", "/")),
-    Path(
-        description="The session, percent-encoded; a slash is %2F.",
-        examples=["deploy-42"],
-        json_schema_extra={"type": "string", "minLength": 1, "maxLength": 256, "pattern": NAME},
-    ),
-]
-
-
 @sessions.post(
     "/{session}/end",
     operation_id="end_session",
@@ -307,7 +295,7 @@ SessionPath = Annotated[
     responses=writes(),
 )
 async def end_session(
-    memos: Core, whose: WhoseTooDep, session: SessionPath, body: EndSession | None = None
+    memos: Core, whose: WhoseTooDep, session: PathSession, body: EndSession | None = None
 ) -> Response:
     """Closes the session's open tasks; they are learned from in a while. A later turn may begin it again."""
     place = whose.place(body, WRITE)

@@ -58,6 +58,11 @@ def asked(request: Request, caller: Caller, body: Mapping[str, Any]) -> Asked:
     return Asked(cast("str", user), found.cube, found.session, found.mode, found.tokens)
 
 
+def asking_user(request: Request, caller: Caller, need: str) -> str:
+    """The user of a request without a body that could name one. Raises InvalidInput, AccessDenied."""
+    return caller.acting(_named(_header(request, "user"), "X-Memory-User"), need)
+
+
 def _end_user(caller: Caller, body: Mapping[str, Any]) -> str | None:
     """The end user that the body names, for callers who may act for everybody. For others these fields mean nothing here: they
     are sent along as they are, and the key says who it is.

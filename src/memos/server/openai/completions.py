@@ -40,13 +40,6 @@ def appended(content: Any, block: str, kind: str) -> Any:
     return f"{content}\n\n{block}" if content else block
 
 
-def answer(body: Any) -> Answer:
-    """What a whole answer says; of several choices, the first."""
-    heard = Heard()
-    heard.take(body)
-    return heard.answer
-
-
 class Heard:
     """Puts an answer together from the events of its stream."""
 
@@ -55,11 +48,13 @@ class Heard:
         self._calls: dict[int, dict[str, str]] = {}
         self._finish: str | None = None
         self._usage: tuple[int, int] | None = None
+        self.id = ""
 
     def take(self, event: Any) -> None:
         """One event, or a whole answer."""
         if not isinstance(event, Mapping):
             return
+        self.id = self.id or str(event.get("id") or "")
         usage = event.get("usage")
         if isinstance(usage, Mapping):
             self._usage = number(usage.get("prompt_tokens")), number(usage.get("completion_tokens"))
@@ -69,6 +64,11 @@ class Heard:
                 if isinstance(said, Mapping):
                     self._say(said)
                 self._finish = str(choice["finish_reason"]) if choice.get("finish_reason") else self._finish
+
+    @property
+    def over(self) -> bool:
+        """Whether the end was heard, whatever it was."""
+        return self._finish is not None
 
     @property
     def answer(self) -> Answer:

@@ -12,7 +12,7 @@ from memos.server import errors
 from memos.server.replies import to_json
 from memos.server.wording import in_http_words
 
-PATHS = ("/v1/chat/completions", "/v1/responses", "/v1/models")
+PATHS = ("/v1/chat/completions", "/v1/responses", "/v1/conversations", "/v1/models")
 _TYPES = {401: "authentication_error", 403: "permission_error", 404: "not_found_error", 429: "rate_limit_error"}
 
 

@@ -19,7 +19,7 @@ from memos.memory.acting import TurnEnded
 from memos.memory.ids import unique_key
 from memos.server.openai.asked import Asked
 from memos.server.openai.block import block_for
-from memos.server.openai.said import Answer, Done, Fresh, Spoken, ToolCall
+from memos.server.openai.said import NAME, Answer, Done, Fresh, Spoken, ToolCall
 from memos.system import AsyncMemOS
 from memos.system.passing import errand
 
@@ -57,7 +57,6 @@ class Around:
         asked: Asked,
         session: str,
         fresh: Fresh,
-        known: Known,
         *,
         acting: bool,
         longest: int,
@@ -66,7 +65,7 @@ class Around:
         """`acting`: it is an agent's, with tools. `longest`: characters of a message that is stored. `id`: of the request, for
         the log.
         """
-        self._memos, self._asked, self._fresh, self._known = memos, asked, fresh, known
+        self._memos, self._asked, self._fresh = memos, asked, fresh
         self._acting, self._longest, self._id = acting, longest, id
         self._where: dict[str, Any] = {"session": session, "user": asked.user, "cube": asked.cube}
         self._storing: asyncio.Task[None] | None = None
@@ -107,12 +106,12 @@ class Around:
             self._degraded("recall_partial")
         return shown.text
 
-    def after(self, answer: Answer, why: str | None = None) -> asyncio.Task[None] | None:
-        """Have the answer stored, whoever leaves. `why` it is not whole, if it is not."""
-        for call in answer.calls if answer.response else ():
-            self._known.add(self._asked.user, call)
+    def after(self, answer: Answer, why: str | None = None, response: str = "") -> asyncio.Task[None] | None:
+        """Have the answer stored, whoever leaves. `why` it is not whole, if it is not. `response`: by which it is known that the
+        answer to one made in the background is stored once, whichever request hears it.
+        """
         if self._ending is None and self._asked.writes:
-            self._ending = errand(self._memos, self._end(answer, why))
+            self._ending = errand(self._memos, self._end(answer, why, response))
         return self._ending
 
     async def _stored(self) -> None:
@@ -144,7 +143,7 @@ class Around:
         else:
             await self._memos.start_turn(said.text, key=said.key, recall=False, **self._where)
 
-    async def _end(self, answer: Answer, why: str | None) -> None:
+    async def _end(self, answer: Answer, why: str | None, response: str) -> None:
         """Store the answer, and the tools that were called for it."""
         if self._storing is not None:
             await asyncio.wait({self._storing})
@@ -159,6 +158,10 @@ class Around:
             return
         key = unique_key(self._fresh.key, "end", text, *(str(s.get("call_id")) for s in steps)).hex()
         try:
+            if response:
+                if steps:
+                    await self._ended("", steps, key)
+                key, steps = unique_key(NAME, "response", response).hex(), []
             ended = await self._ended(text[:KEPT], steps, key)
             if why is not None and ended is not None and ended.message is not None and not ended.repeated:
                 await self._memos.update(

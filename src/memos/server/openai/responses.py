@@ -12,6 +12,7 @@ PATH = "/responses"
 NAMED = True
 _FIRST = ("system", "developer")
 _ENDS = ("response.completed", "response.incomplete", "response.failed")
+_GOING_ON = ("queued", "in_progress")
 
 
 def entries(body: Mapping[str, Any]) -> list[Entry]:
@@ -36,13 +37,6 @@ def with_block(body: Mapping[str, Any], block: str) -> dict[str, Any]:
     return {**body, "instructions": appended(body.get("instructions"), block, "input_text")}
 
 
-def answer(body: Any) -> Answer:
-    """What a whole answer says."""
-    heard = Heard()
-    heard.take({"type": _ENDS[0], "response": body})
-    return heard.answer
-
-
 class Heard:
     """Puts an answer together from the events of its stream."""
 
@@ -50,23 +44,28 @@ class Heard:
         self._texts: list[str] = []
         self._items: list[Any] = []
         self._whole: Mapping[str, Any] | None = None
-        self._id = ""
+        self.id = ""
 
     def take(self, event: Any) -> None:
-        """One event."""
+        """One event, or a whole answer."""
         if not isinstance(event, Mapping):
             return
         kind, response = event.get("type"), event.get("response")
         if isinstance(response, Mapping):
-            self._id = str(response.get("id") or "") or self._id
+            self.id = str(response.get("id") or "") or self.id
             if kind in _ENDS:
                 self._whole = response
         elif kind == "response.output_text.delta" and isinstance(event.get("delta"), str):
             self._texts.append(event["delta"])
         elif kind == "response.output_item.done":
             self._items.append(event.get("item"))
-        elif kind is None and "output" in event:  # it does not stream
+        elif kind is None and (event.get("object") == "response" or "output" in event):  # it does not stream
             self.take({"type": _ENDS[0], "response": event})
+
+    @property
+    def over(self) -> bool:
+        """Whether the end was heard, whatever it was."""
+        return self._whole is not None and self._whole.get("status") not in _GOING_ON
 
     @property
     def answer(self) -> Answer:
@@ -85,14 +84,13 @@ class Heard:
             input_tokens=number(told.get("input_tokens")),
             output_tokens=number(told.get("output_tokens")),
             counted=bool(told),
-            response=self._id,
         )
 
 
 def _finish(response: Mapping[str, Any]) -> str | None:
     if response.get("status") == "incomplete":
         return "length"
-    return None if response.get("status") in ("failed", "cancelled") else "stop"
+    return None if response.get("status") in ("failed", "cancelled", *_GOING_ON) else "stop"
 
 
 def _entries(items: Any) -> Iterator[Entry]:
@@ -106,6 +104,8 @@ def _entries(items: Any) -> Iterator[Entry]:
         elif kind in ("function_call", "custom_tool_call"):
             told = str(item.get("arguments") or item.get("input") or "")
             yield Entry("assistant", "", (ToolCall(id, str(item.get("name") or ""), told),))
+        elif kind == "compaction":
+            yield Entry("assistant")  # stands for all that was said before it
         elif isinstance(kind, str) and kind.endswith("_call_output"):
             output = item.get("output")
             yield Entry("tool", output if isinstance(output, str) else texts(output) or str(output), call=id)

@@ -7,114 +7,95 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any, cast
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Response
 
-from memos.errors import InvalidInput, MemosError, NotFound, Unavailable
-from memos.memory.ids import unique_key
+from memos.errors import MemosError, NotFound
 from memos.memory.time import utcnow
 from memos.models.llm.passage import Passage
-from memos.server.app import Core
-from memos.server.caller import READ, Caller, CallerDep, caller_of
+from memos.server.caller import READ
 from memos.server.errors import status_of
-from memos.server.frame import Frame, FrameDep
 from memos.server.openai import completions, responses
 from memos.server.openai.asked import Asked, asked
 from memos.server.openai.exchange import Api, Exchange
-from memos.server.openai.kept_responses import KeptResponses
-from memos.server.openai.memory import Around, Known
-from memos.server.openai.said import fresh, opening
+from memos.server.openai.kept_responses import Kept
+from memos.server.openai.memory import Around
+from memos.server.openai.proxy import Here, HereDep, conversation_in, model_in, session_of
+from memos.server.openai.said import Answer, Entry, fresh, opening, reply_mark
 from memos.server.openai.translated import answered
-from memos.server.openai.upstream import passed_on
+from memos.server.openai.upstream import Ask, passed_on
 from memos.server.replies import json_reply
 from memos.system import AsyncMemOS
-from memos.system.passing import check_leave, way_to
+from memos.system.passing import check_leave
 
 router = APIRouter(prefix="/v1", include_in_schema=False)  # OpenAI describes them
 
-_OFF = "the OpenAI proxy is switched off on this server (MEMOS_SERVER_PROXY)"
-_NOT_YOURS = "there is no response {!r:.80} to go on with; send the conversation whole"
-_ACCOUNT = "{} names something of the whole account at the model's server, which a key of one user may not; send the items whole"
-
-
-class Proxy:
-    """What one application knows of requests before."""
-
-    def __init__(self, memos: AsyncMemOS) -> None:
-        self.known = Known()
-        self.kept = KeptResponses(memos.settings.home)
-
 
 @router.post("/chat/completions", operation_id="openai_chat_completions")
-async def chat_completions(request: Request, memos: Core, frame: FrameDep) -> Response:
+async def chat_completions(at: HereDep) -> Response:
     """OpenAI's chat completions, with memory."""
-    return await _answer(request, memos, frame, cast("Api", completions))
+    return await _answer(at, cast("Api", completions))
 
 
 @router.post("/responses", operation_id="openai_responses")
-async def create_response(request: Request, memos: Core, frame: FrameDep) -> Response:
+async def create_response(at: HereDep) -> Response:
     """OpenAI's responses, with memory."""
-    return await _answer(request, memos, frame, cast("Api", responses))
+    return await _answer(at, cast("Api", responses))
 
 
 @router.get("/models", operation_id="openai_models")
-async def models(memos: Core, frame: FrameDep, caller: CallerDep) -> Response:
+async def models(at: HereDep) -> Response:
     """The configured models, as OpenAI lists them."""
-    _check_on(frame)
-    caller.must(READ)
-    return json_reply({"object": "list", "data": [_model(name) for name in await memos.chat_models()]})
+    at.caller.must(READ)
+    return json_reply({"object": "list", "data": [_model(name) for name in await at.memos.chat_models()]})
 
 
 @router.get("/models/{name:path}", operation_id="openai_model")
-async def model(name: str, memos: Core, frame: FrameDep, caller: CallerDep) -> Response:
+async def model(name: str, at: HereDep) -> Response:
     """One of them."""
-    _check_on(frame)
-    caller.must(READ)
-    for known in await memos.chat_models():
+    at.caller.must(READ)
+    for known in await at.memos.chat_models():
         if name in (known, known.partition(":")[2]):
             return json_reply(_model(known))
     raise NotFound(f"no chat model is called {name!r:.120}; GET /v1/models lists them")
 
 
-async def _answer(request: Request, memos: AsyncMemOS, frame: Frame, api: Api) -> Response:
-    _check_on(frame)
-    body = await _body(request)
-    caller = caller_of(request)
-    who = asked(request, caller, body)
-    proxy = _proxy(request, memos)
-    before = await _conversation(body, caller, who, proxy) if api.NAMED else None
-    await _check_leave(memos, who)
-    name = body.get("model")
-    way = way_to(
-        memos, name if isinstance(name, str) and name else None, who.user, others=frame.options.proxy_any_model
-    )
+async def _answer(at: Here, api: Api) -> Response:
+    body = await at.body()
+    who = asked(at.request, at.caller, body)
+    conversation = await _conversation(at, body, who) if api.NAMED else None
+    before = await _before(at, body, who) if api.NAMED else None
+    await _check_leave(at.memos, who)
+    way = at.way(body.get("model"), who.user)
 
     entries = api.entries(body)
-    session = who.session or before or _session(body, opening(entries, who.user))
-    seed = json.dumps([who.user, session, str(utcnow().date()), body.get("previous_response_id") or ""])
+    known = before or (conversation[1] if conversation else None)
+    session = who.session or (known.session if known else await _session(at, body, who, entries))
+    said_last = conversation[1].last if conversation else body.get("previous_response_id")
+    seed = json.dumps([who.user, session, str(utcnow().date()), said_last or ""])
     around = Around(
-        *(memos, who, session, fresh(entries, seed, partial(proxy.known.call, who.user)), proxy.known),
+        *(at.memos, who, session, fresh(entries, seed, partial(at.proxy.known.call, who.user))),
         acting=bool(body.get("tools")) or any(one.calls for one in entries),
-        longest=frame.options.text_chars,
-        id=request.scope.get("memos.request_id", ""),
+        longest=at.frame.options.text_chars,
+        id=at.request.scope.get("memos.request_id", ""),
     )
     block = await around.before()
-    exchange = Exchange(api, around, proxy.kept, who.user, session, api.with_block(body, block) if block else body)
-    if isinstance(way, Passage):
-        return await passed_on(request, way, exchange, frame.streams)
-    return await answered(request, way, exchange, frame.streams)
-
-
-async def _body(request: Request) -> dict[str, Any]:
-    try:
-        body = json.loads(await request.body())
-    except (ValueError, RecursionError):
-        raise InvalidInput("the body is not JSON") from None
-    if not isinstance(body, dict):
-        raise InvalidInput("the body is a JSON object")
-    return body
+    kept = Kept(session, model_in(body))
+    exchange = Exchange(
+        *(api, around, at.proxy, who.user, kept, api.with_block(body, block) if block else body),
+        keeps=api.NAMED or body.get("store") is True,
+        conversation=conversation,
+    )
+    if not isinstance(way, Passage):
+        return await answered(at.request, way, exchange, at.frame.streams)
+    exchange.passage = way
+    if api.NAMED and body.get("background"):
+        told = exchange.usage(Answer(), left=True).input_tokens
+        exchange.kept = replace(kept, told=told, cube=who.cube, writes=who.writes)
+    return await passed_on(at.request, way, Ask.of(api.PATH, exchange.body, way.model), exchange, at.frame.streams)
 
 
 async def _check_leave(memos: AsyncMemOS, who: Asked) -> None:
@@ -128,54 +109,39 @@ async def _check_leave(memos: AsyncMemOS, who: Asked) -> None:
             raise
 
 
-async def _conversation(body: Mapping[str, Any], caller: Caller, who: Asked, proxy: Proxy) -> str | None:
-    """The session of the response that a request goes on with. Raises NotFound for one of somebody else, and InvalidInput for
-    what cannot be told apart by user.
+async def _before(at: Here, body: Mapping[str, Any], who: Asked) -> Kept | None:
+    """The response that a request goes on with. Raises NotFound for one of somebody else, and InvalidInput for what cannot be
+    told apart by user.
     """
-    if body.get("background"):
-        raise InvalidInput(
-            "background responses cannot be passed on: nobody would be there to hear the answer; use `stream`"
-        )
-    given = body.get("input")
-    items = given if isinstance(given, list) else []
-    if not caller.any_user:
-        if body.get("conversation"):
-            raise InvalidInput(_ACCOUNT.format("conversation"))
-        if any(map(_refers, items)):
-            raise InvalidInput(_ACCOUNT.format("item_reference"))
+    at.check_items(body.get("input"))
     previous = body.get("previous_response_id")
-    if not isinstance(previous, str) or not previous:
+    return await at.owned("response", previous, who.user) if previous else None
+
+
+async def _conversation(at: Here, body: Mapping[str, Any], who: Asked) -> tuple[str, Kept] | None:
+    """The conversation that a response is to be in, if it is known whose it is. Raises NotFound for one of somebody else."""
+    if not (id := conversation_in(body)):
         return None
-    known, session = await asyncio.to_thread(proxy.kept.session_of, previous, who.user)
-    if session is None and (known or not caller.any_user):
-        raise NotFound(_NOT_YOURS.format(previous))
-    return session
+    kept = await at.owned("conversation", id, who.user)
+    return None if kept is None else (str(id), kept)
 
 
-def _refers(item: Any) -> bool:
-    """Whether an item of the input is none, but names one: so does all that has an id and neither type nor role."""
-    kind = item.get("type") if isinstance(item, Mapping) else "message"
-    return kind == "item_reference" or (not kind and bool(item.get("id")) and not item.get("role"))
-
-
-def _session(body: Mapping[str, Any], begun: str) -> str:
-    """A conversation that has no name: that of a day which began with these words, or which the server keeps."""
-    kept = body.get("conversation") or body.get("previous_response_id")
+async def _session(at: Here, body: Mapping[str, Any], who: Asked, entries: list[Entry]) -> str:
+    """A conversation that has no name: one that the server keeps, or that of a day which began with these words. Of those that
+    began alike but were answered otherwise at first, whichever goes on first has the name of the beginning.
+    """
+    kept = conversation_in(body) or body.get("previous_response_id")
     if kept:
-        return f"openai-{unique_key('openai', json.dumps(kept, sort_keys=True)).hex()[:12]}"
-    return f"openai-{utcnow():%Y-%m-%d}-{begun}"
-
-
-def _check_on(frame: Frame) -> None:
-    if not frame.options.proxy:
-        raise Unavailable(_OFF)
-
-
-def _proxy(request: Request, memos: AsyncMemOS) -> Proxy:
-    state = request.app.state
-    if not hasattr(state, "openai_proxy"):
-        state.openai_proxy = Proxy(memos)
-    return cast("Proxy", state.openai_proxy)
+        return session_of(kept)
+    session = f"openai-{utcnow():%Y-%m-%d}-{opening(entries, who.user)}"
+    mark = reply_mark(entries)
+    if mark is None or not who.writes:
+        return session
+    try:
+        first = await asyncio.to_thread(at.proxy.kept.first, f"opening\x1f{who.user}\x1f{session}", mark)
+    except OSError:
+        return session
+    return session if first == mark else f"{session}-{mark}"
 
 
 def _model(name: str) -> dict[str, Any]:

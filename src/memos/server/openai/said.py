@@ -46,7 +46,6 @@ class Answer:
     input_tokens: int = 0
     output_tokens: int = 0
     counted: bool = False
-    response: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +102,18 @@ def opening(entries: Sequence[Entry], user: str) -> str:
     """A short mark of how a conversation began: of who began it, and of the first user message."""
     first = next((one.text for one in entries if one.role == "user"), "")
     return unique_key(NAME, user, first).hex()[:12]
+
+
+def reply_mark(entries: Sequence[Entry]) -> str | None:
+    """A short mark of the first answer to the first user message, None where there was none, or it is not told any more. Of
+    calls, the ids tell: what they were given, clients leave out when they shorten what they send again.
+    """
+    begun = next((n for n, one in enumerate(entries) if one.role == "user"), len(entries))
+    for one in entries[begun:]:
+        if one.role == "assistant":
+            ids = [call.id for call in one.calls]
+            return unique_key(NAME, "reply", one.text, *ids).hex()[:8] if one.text or ids else None
+    return None
 
 
 def texts(content: Any) -> str:

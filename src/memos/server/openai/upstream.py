@@ -8,10 +8,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-import time
 from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -20,8 +19,7 @@ from memos.errors import MemosError, ModelError, Unavailable
 from memos.models.llm.passage import Head, Passage
 from memos.models.llm.sse import Events, TooLong
 from memos.server.openai.errors import event
-from memos.server.openai.exchange import LEFT, STORED, Exchange, Hearing, read, unless_left
-from memos.server.openai.said import Answer
+from memos.server.openai.exchange import LEFT, STORED, read, unless_left
 from memos.server.sse import CUT_OFF, Begun, Streams, begun
 
 _SENT = ("openai-beta",)  # headers of the client that are passed on
@@ -39,21 +37,63 @@ class _Stream:
     headers: Mapping[str, str]
 
 
-async def passed_on(request: Request, passage: Passage, exchange: Exchange, streams: Streams) -> Response:
+class Listener(Protocol):
+    """What hears an answer on its way to the client, and is told how it ended, by one of the last three."""
+
+    @property
+    def named(self) -> bool:
+        """Whether the events of a stream have names."""
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """Further ones of the answer."""
+
+    def take(self, event: Any) -> None:
+        """One event of a stream."""
+
+    async def passing(self) -> None:
+        """What was taken is about to be passed on."""
+
+    async def answered(self, body: Any) -> None:
+        """A whole answer, which is no stream."""
+
+    def ended(self, why: str | None) -> asyncio.Task[None] | None:
+        """A stream is over; `why` it broke off, if it did. What goes on then is waited for, though not long."""
+
+    def unanswered(self, *, left: bool = False) -> None:
+        """There is no answer, or an error; `left`: because the client is gone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """What a server is asked: `path` stands behind its address, with its query. `streams`: whether the answer may be events."""
+
+    path: str
+    body: bytes | None = None
+    method: str = "POST"
+    streams: bool = False
+
+    @classmethod
+    def of(cls, path: str, body: Mapping[str, Any], model: str) -> Ask:
+        """A body, with the name that the server has for the model."""
+        content = json.dumps({**body, "model": model}, ensure_ascii=False).encode("utf-8", "replace")
+        return cls(path, content, streams=body.get("stream") is True)
+
+
+async def passed_on(request: Request, passage: Passage, ask: Ask, listener: Listener, streams: Streams) -> Response:
     """The server's answer. Raises ModelUnavailable, ModelTimeout, ModelBusy, and Busy when too many streams are open."""
-    body = json.dumps({**exchange.body, "model": passage.model}, ensure_ascii=False).encode("utf-8", "replace")
     sent = {name: request.headers[name] for name in _SENT if name in request.headers}
-    sent |= {"Accept": _EVENTS if exchange.streams else "application/json", "Accept-Encoding": "identity"}
-    answer = passage.ask(exchange.api.PATH, body, sent)
-    with streams.promised(exchange.streams):
+    sent |= {"Accept": _EVENTS if ask.streams else "application/json", "Accept-Encoding": "identity"}
+    answer = passage.ask(ask.path, ask.body, sent, ask.method)
+    with streams.promised(ask.streams):
         try:
-            found = await _answered(request, passage, exchange, answer)
+            found = await _answered(request, passage, listener, answer)
         except MemosError:
-            passage.tell(exchange.usage(Answer()), False, 0.0)
+            listener.unanswered()
             raise
     if isinstance(found, Response):
         return found
-    stopped = event(Unavailable(CUT_OFF), named=exchange.api.NAMED)
+    stopped = event(Unavailable(CUT_OFF), named=listener.named)
     try:
         return streams.reply(found.events, heartbeat=None, stopped=stopped, headers=found.headers)
     except MemosError:
@@ -62,72 +102,59 @@ async def passed_on(request: Request, passage: Passage, exchange: Exchange, stre
 
 
 async def _answered(
-    request: Request,
-    passage: Passage,
-    exchange: Exchange,
-    answer: AsyncGenerator[Head | bytes, None],
+    request: Request, passage: Passage, listener: Listener, answer: AsyncGenerator[Head | bytes, None]
 ) -> Response | _Stream:
     head = await unless_left(request, anext(answer, None))
     if not isinstance(head, Head):
         await answer.aclose()
-        return await _left(passage, exchange)
-    headers = _headers(head.headers) | exchange.around.headers
+        listener.unanswered(left=True)
+        return Response(status_code=LEFT)
+    headers = {**_headers(head.headers), **listener.headers}
     if head.status == 200 and head.headers.get("content-type", "").startswith(_EVENTS):
-        spoken = await unless_left(request, begun(_spoken(passage, exchange, answer)))
+        spoken = await unless_left(request, begun(_spoken(listener, answer)))
         return Response(status_code=LEFT) if spoken is None else _Stream(spoken, headers)
     whole = await unless_left(request, _whole(answer, passage))
     if whole is None:
-        return await _left(passage, exchange)
+        listener.unanswered(left=True)
+        return Response(status_code=LEFT)
     kind = head.headers.get("content-type") or "application/json"
     if head.status >= 300:
-        passage.tell(exchange.usage(Answer()), False, _seconds(exchange))
+        listener.unanswered()
         text = passage.without_secrets(whole.decode("utf-8", "replace"))
         return Response(text, head.status, headers, media_type=kind)
-    said = exchange.api.answer(read(whole))
-    passage.tell(exchange.usage(said), True, _seconds(exchange))
-    if said.response or exchange.api.NAMED:
-        await _keep(exchange, read(whole))
-    await exchange.stored(said)
-    return Response(whole, head.status, headers | exchange.around.headers, media_type=kind)
+    await listener.answered(read(whole))
+    return Response(whole, head.status, {**headers, **listener.headers}, media_type=kind)
 
 
-async def _spoken(
-    passage: Passage, exchange: Exchange, answer: AsyncGenerator[Head | bytes, None]
-) -> AsyncGenerator[bytes, None]:
+async def _spoken(listener: Listener, answer: AsyncGenerator[Head | bytes, None]) -> AsyncGenerator[bytes, None]:
     """The bytes of a stream as they come; they are heard on the way. A stream that breaks ends with an error."""
-    heard, events = exchange.api.Heard(), Events()
+    events = Events()
     why: str | None = "left"
-    kept = False
     try:
         async with contextlib.aclosing(answer) as chunks:
             async for chunk in chunks:
                 if isinstance(chunk, Head):
                     continue
-                _hear(heard, events, chunk)
-                if not kept and exchange.api.NAMED and (response := heard.answer.response):
-                    kept = True
-                    await exchange.keep_id(response)
+                _hear(listener, events, chunk)
+                await listener.passing()
                 yield chunk
         why = None
     except MemosError as error:
         why = "failed"
-        yield event(error, named=exchange.api.NAMED)
+        yield event(error, named=listener.named)
     finally:
         if events.other:
-            heard.take(read(events.other))
-        said = heard.answer
-        whole = said.finish is not None
-        passage.tell(exchange.usage(said, left=why == "left"), whole, _seconds(exchange))
-        ending = exchange.around.after(said, None if whole else why or "failed")
+            listener.take(read(events.other))
+        ending = listener.ended(why)
     if ending is not None:
         await asyncio.wait({ending}, timeout=STORED)
 
 
-def _hear(heard: Hearing, events: Events, chunk: bytes) -> None:
+def _hear(listener: Listener, events: Events, chunk: bytes) -> None:
     with contextlib.suppress(TooLong):  # what cannot be read is passed on all the same
         for data in events.feed(chunk):
             if data != "[DONE]":
-                heard.take(read(data))
+                listener.take(read(data))
 
 
 async def _whole(answer: AsyncGenerator[Head | bytes, None], passage: Passage) -> bytes:
@@ -140,23 +167,7 @@ async def _whole(answer: AsyncGenerator[Head | bytes, None], passage: Passage) -
     return bytes(content)
 
 
-async def _keep(exchange: Exchange, body: Any) -> None:
-    if isinstance(body, Mapping) and isinstance(body.get("id"), str):
-        await exchange.keep_id(body["id"])
-
-
-async def _left(passage: Passage, exchange: Exchange) -> Response:
-    """The client is gone before there was an answer."""
-    passage.tell(exchange.usage(Answer(), left=True), False, _seconds(exchange))
-    exchange.around.after(Answer())
-    return Response(status_code=LEFT)
-
-
 def _headers(upstream: Mapping[str, str]) -> dict[str, str]:
     """What of the server's headers the client is told."""
     told = {name: value for name, value in upstream.items() if name in _TOLD or name.startswith(_LIMITS)}
     return told | ({"X-Upstream-Request-ID": upstream["x-request-id"]} if "x-request-id" in upstream else {})
-
-
-def _seconds(exchange: Exchange) -> float:
-    return time.monotonic() - exchange.begun

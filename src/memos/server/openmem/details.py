@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from datetime import tzinfo
 from typing import Any
 
-from memos.evolution.skills.text import action_text
 from memos.memory.hit import Hit
 from memos.memory.learned import SkillBody
 from memos.memory.model import Kind, Memory
 from memos.server.translate import STATUS_OF, memory_type, milliseconds, preference_type, readable, relativity, told
+from memos.text.guide import action_text
 
 _TITLE = 60  # characters
 

@@ -19,6 +19,7 @@ from memos.memory.filter import Filter
 from memos.memory.hit import Hit, SearchResult, SearchStatus
 from memos.memory.model import Kind, Memory
 from memos.memory.time import load_zone
+from memos.server import briefly
 from memos.server.caller import READ, Caller
 from memos.server.product import preferences, wording, working
 from memos.server.product.evidence import evidence_of
@@ -122,7 +123,8 @@ async def find(core: AsyncMemOS, user: str, body: SearchBody) -> Buckets:
         "tool_mem": _chosen(body, special.hits, wanted.tool_kinds, wanted.tools, threshold=0.0),
         "skill_mem": _chosen(body, special.hits, SKILLS, wanted.skills, threshold=0.0),
     }
-    return Buckets(tuple(cubes), hits, texts.results + special.results)
+    shown = {name: [*map(briefly.hit, chosen)] for name, chosen in hits.items()}
+    return Buckets(tuple(cubes), shown, texts.results + special.results)
 
 
 def _wanted(body: SearchBody) -> _Wanted:

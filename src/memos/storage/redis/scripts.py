@@ -47,6 +47,7 @@ if asking > 0 and there + asking > tonumber(ARGV[3]) then return {'total', there
 
 -- Something is written in any case, so that WAITAOF waits also for what was there already.
 local n = call('HINCRBY', P .. 'meta', 'n', #new) - #new
+timed()
 for i, t in ipairs(new) do
   t.n = int(n + i)
   t.place, t.state, t.attempts, t.progress = t.n, 'waiting', '0', '0'
@@ -154,6 +155,7 @@ if fresh > 0 then call('XREADGROUP', 'GROUP', GROUP, consumer(worker), 'COUNT', 
 
 call('HSET', P .. 'lane:' .. lane, 'at', 'leased', 'token', token, 'worker', worker, 'delivered', int(delivered))
 call('ZADD', P .. 'leases', ends, lane)
+timed()
 call('HSET', P .. 'tokens', token, lane)
 call('HSET', P .. 'served', best.user, number())
 for _, spot in ipairs(call('SMEMBERS', P .. 'spots:' .. best.user)) do take_turn(spot, best.user) end
@@ -164,6 +166,7 @@ return {lane, ends, as_json(tasks)}
 EXTEND = whole("""
 -- now, lane, token, seconds in us -> when it ends, or false
 if not holds(ARGV[2], ARGV[3]) then return false end
+timed()
 local ends = int(now + ARGV[4])
 call('ZADD', P .. 'leases', ends, ARGV[2])
 return ends
@@ -189,6 +192,7 @@ if not holds(lane, token) then
 end
 
 call('ZREM', P .. 'leases', lane)  -- frees memory first, see `scripts_base`
+timed()
 for _, outcome in ipairs(ends) do
   local t = load(outcome.id)
   if t and t.lane == lane and t.state == 'in_progress' then

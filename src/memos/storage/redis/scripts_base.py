@@ -22,6 +22,7 @@ where two stand together the first is preceded by its length, so nothing is ever
     keys:KIND          hash    key -> id of the task that was enqueued with it
     kinds              set     kinds that have tasks
     meta               hash    `n`: the last number given; `live`: how many live tasks
+    clock              hash    `at`: when a delay or lease was last given, µs
     wake               stream  of length one: a new entry says that a lane may have become ready
 
 Writes that free memory come first in `lease` and `settle`, so that both go on when the server has none left for more.
@@ -202,7 +203,32 @@ local function first_of(lane)
   end
 end
 
+-- Where the clock was put back, delays and leases are moved with it, or they would last until the old time has come again.
+local function keep_time()
+  local by = tonumber(call('HGET', P .. 'clock', 'at') or 0) - now
+  if by <= 1000000 then return end
+  for _, kind in ipairs(call('SMEMBERS', P .. 'kinds')) do
+    for _, state in ipairs({'waiting:', 'in_progress:'}) do
+      for _, id in ipairs(call('ZRANGE', P .. state .. kind, 0, -1)) do
+        local available = tonumber(call('HGET', P .. 'task:' .. id, 'available'))
+        if available and available > now then call('HSET', P .. 'task:' .. id, 'available', int(available - by)) end
+      end
+    end
+  end
+  for _, key in ipairs({P .. 'delayed', P .. 'leases'}) do
+    for _, lane in ipairs(call('ZRANGE', key, 0, -1)) do call('ZINCRBY', key, int(-by), lane) end
+  end
+  call('HSET', P .. 'clock', 'at', int(now))
+end
+
+-- A delay or lease is given by this clock.
+local function timed()
+  keep_time()
+  call('HSET', P .. 'clock', 'at', int(now))
+end
+
 local function place(lane)
+  timed()
   local t = first_of(lane)
   if not t then
     call('DEL', P .. 'q:' .. lane, P .. 'lane:' .. lane)
@@ -300,6 +326,7 @@ end
 
 -- End the leases that ran out. Every script that shows or changes tasks begins with it, so none is seen in progress for ever.
 local function reclaim()
+  keep_time()
   for _, lane in ipairs(call('ZRANGEBYSCORE', P .. 'leases', '-inf', int(now), 'LIMIT', 0, RUN_OUT)) do
     end_lease(lane, run_out)
   end

@@ -139,7 +139,7 @@ local function sweep()
     if call('EXISTS', unpack(sets)) == 0 then call('SREM', P .. 'kinds', kind) end
   end
   close()
-  if call('EXISTS', P .. 'all') == 0 then call('DEL', P .. 'meta', P .. 'wake') end
+  if call('EXISTS', P .. 'all') == 0 then call('DEL', P .. 'meta', P .. 'wake', P .. 'clock') end
 end
 """
 

@@ -5,8 +5,8 @@ Documents are numbered in the order they were stored. A home feeds it with `Row`
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from memos.storage.resident.postings import Postings
 from memos.storage.resident.vectors import VectorIndex
 from memos.text.document import MORE_NAMES, ONE_NAME, QUESTION, TIME_WORD
 
+T = TypeVar("T")
 LENGTH_FULL = 20  # content terms from which a text counts as long
 NEVER = np.iinfo(np.int64).max
 KINDS = tuple(Kind)
@@ -80,10 +81,7 @@ class ResidentIndex:
         self.window_means: dict[str, tuple[int, NDArray[np.float32]]] = {}
         self._last_in_session: dict[int, int] = {}
         self._prior: tuple[tuple[float, ...], Growable] | None = None
-        self._history: tuple[int, int] | None = None
-        self._active: tuple[tuple[int, int], NDArray[np.bool_], int] | None = None
-        self._outline: tuple[tuple[int, int], tuple[dict[str, int], int, int]] | None = None
-        self._retold: tuple[tuple[int, int], NDArray[np.bool_] | None] | None = None
+        self._kept: dict[str, tuple[tuple[int, int], Any]] = {}
         self.changes = 0
 
     def __len__(self) -> int:
@@ -103,11 +101,10 @@ class ResidentIndex:
         if not terms:
             return
         self.postings.build(self.length.view.astype(np.int64), terms)
-        self.prev.extend(np.full(len(self), -1, np.int32))
-        self.next.extend(np.full(len(self), -1, np.int32))
         self._chain_all()
 
     def _take(self, rows: Sequence[tuple[Any, ...]]) -> NDArray[np.uint32]:
+        """Put rows behind those that are there, in no session's order yet; returns their terms."""
         columns = list(zip(*rows, strict=True))
         n, t, _, current, kind, status, session, _role, speaker, happened, valid_to, features, chars, *rest = columns
         importance, terms = rest
@@ -126,6 +123,8 @@ class ResidentIndex:
         self.uses.extend(np.zeros(len(t), np.uint32))
         self.last_used.extend(np.zeros(len(t), np.int64))
         self.length.extend(np.asarray([len(a or b"") // 4 for a in terms], np.int32))
+        self.prev.extend(np.full(len(t), -1, np.int32))
+        self.next.extend(np.full(len(t), -1, np.int32))
         return np.frombuffer(b"".join(part for part in terms if part), "<u4")
 
     def apply(self, rows: Iterable[Row]) -> None:
@@ -197,17 +196,13 @@ class ResidentIndex:
     @property
     def history_chars(self) -> int:
         """Characters of all current raw records: what sending the whole history would take."""
-        if self._history is None or self._history[0] != self.changes:
-            raw = self.current.view & _CHAINED[self.kind.view]
-            self._history = (self.changes, int(self.chars.view[raw].sum()))
-        return self._history[1]
+        return self._until_changed("history", lambda: int(self.chars.view[self._raw()].sum()))
 
     def active(self) -> NDArray[np.bool_]:
         """Which documents are the current text of an active memory that says something by itself."""
-        if self._active is None or self._active[0] != (self.changes, len(self)):
-            mask = self.current.view & (self.status.view == ACTIVE) & ~self.is_aside()
-            self._active = ((self.changes, len(self)), mask, int(np.count_nonzero(mask)))
-        return self._active[1]
+        return self._until_changed(
+            "active", lambda: self.current.view & (self.status.view == ACTIVE) & ~self.is_aside()
+        )
 
     def is_aside(self) -> NDArray[np.bool_]:
         """Which documents are found when asked for by kind, never by the way."""
@@ -215,10 +210,12 @@ class ResidentIndex:
 
     def retold(self) -> NDArray[np.bool_] | None:
         """Which documents are summaries, None where there are none: what they say is said elsewhere, and counted there."""
-        if self._retold is None or self._retold[0] != (self.changes, len(self)):
+
+        def look() -> NDArray[np.bool_] | None:
             mask = np.asarray(self.kind.view == _SUMMARY)
-            self._retold = ((self.changes, len(self)), mask if mask.any() else None)
-        return self._retold[1]
+            return mask if mask.any() else None
+
+        return self._until_changed("retold", look)
 
     def frequency(self, term: int) -> int:
         """How many documents hold a term, summaries left out; an upper bound."""
@@ -234,9 +231,7 @@ class ResidentIndex:
 
     def active_count(self) -> int:
         """How many documents are active."""
-        self.active()
-        assert self._active is not None
-        return self._active[2]
+        return self._until_changed("active count", lambda: int(np.count_nonzero(self.active())))
 
     def prior(self, weights: Mapping[str, float]) -> NDArray[np.float32]:
         """Per document, what its traits alone are worth under these weights. Kept and only extended between calls."""
@@ -251,16 +246,28 @@ class ResidentIndex:
 
     def outline(self) -> tuple[dict[str, int], int, int]:
         """Who speaks and how many texts are theirs, and the first and last time (µs) of raw records; (…, 0, 0) when
-        there is none. Kept until the index changes.
+        there is none.
         """
-        if self._outline is None or self._outline[0] != (self.changes, len(self)):
+
+        def look() -> tuple[dict[str, int], int, int]:
             codes = self.speaker.view[self.current.view]
             counts = np.bincount(codes[codes >= 0], minlength=len(self.speakers))
             speakers = {name: int(counts[code]) for name, code in self.speakers.items() if counts[code]}
-            times = self.happened.view[self.current.view & _CHAINED[self.kind.view]]
-            span = (int(times.min()), int(times.max())) if len(times) else (0, 0)
-            self._outline = ((self.changes, len(self)), (speakers, *span))
-        return self._outline[1]
+            times = self.happened.view[self._raw()]
+            return (speakers, int(times.min()), int(times.max())) if len(times) else (speakers, 0, 0)
+
+        return self._until_changed("outline", look)
+
+    def _raw(self) -> NDArray[np.bool_]:
+        return self.current.view & _CHAINED[self.kind.view]
+
+    def _until_changed(self, what: str, look: Callable[[], T]) -> T:
+        """What is worked out of all documents, kept until one of them changes or comes."""
+        stamp, known = (self.changes, len(self)), self._kept.get(what)
+        if known is None or known[0] != stamp:
+            known = self._kept[what] = (stamp, look())
+        value: T = known[1]
+        return value
 
     def is_derived(self, docs: NDArray[np.intp]) -> NDArray[np.bool_]:
         """Which of these documents are derived rather than raw."""
@@ -275,28 +282,7 @@ class ResidentIndex:
 
     def _append(self, row: Row) -> int:
         doc = len(self)
-        terms = np.frombuffer(row.terms or b"", "<u4")
-        for array, value in (
-            (self.t, row.t),
-            (self.n, row.n),
-            (self.current, row.current),
-            (self.kind, _KIND_CODE.get(row.kind, _ENTITY)),
-            (self.status, _STATUS_CODE[row.status]),
-            (self.session, _code(self.sessions, row.session)),
-            (self.speaker, _code(self.speakers, row.speaker)),
-            (self.happened, row.happened),
-            (self.valid_to, NEVER if row.valid_to is None else row.valid_to),
-            (self.features, row.features),
-            (self.length, len(row.terms or b"") // 4),
-            (self.chars, row.chars),
-            (self.importance, row.importance),
-            (self.uses, 0),
-            (self.last_used, 0),
-            (self.prev, -1),
-            (self.next, -1),
-        ):
-            array.extend(np.asarray([value], array.view.dtype))
-        self.postings.append(doc, terms)
+        self.postings.append(doc, self._take([row]))
         for index in self.vectors.values():
             index.resize(len(self))
         return doc

@@ -6,17 +6,20 @@ deleted record said.
 
 from __future__ import annotations
 
+import functools
 import json
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import apsw
 
 from memos.memory.ids import id_from_bytes, id_to_bytes
-from memos.memory.model import Edge, EdgeType, Memory, Status
+from memos.memory.model import EdgeType, Memory, Status
 from memos.storage.evidence import without
 from memos.storage.ports import RELATION_EVIDENCE
 from memos.storage.sqlite import rows
+from memos.storage.sqlite.sources import to_texts
 
 if TYPE_CHECKING:
     from memos.storage.sqlite.tx import SqliteTx
@@ -42,32 +45,34 @@ def bereave(tx: SqliteTx, doomed: Collection[bytes], term_ids: set[int]) -> set[
 def _bereave_one(tx: SqliteTx, ident: bytes, gone: frozenset[str], term_ids: set[int]) -> None:
     db = tx.db
     found = db.execute(f"SELECT {rows.EDGE_COLUMNS} FROM edges e WHERE e.src=? AND e.type=?", (ident, _EVIDENCE[0]))
-    edges: list[Edge] = [rows.edge_from_row(row) for row in found]
-    was = tx.get(id_from_bytes(ident))
-    former: list[tuple[int, Memory]] = [
-        (row[rows.WIDTH], rows.memory_from_row(row))
-        for row in db.execute(f"SELECT {rows.SELECT}, m.n FROM memories m WHERE m.id=? ORDER BY m.version", (ident,))
+    edges = {edge.dst: edge for edge in map(rows.edge_from_row, found)}
+    read = functools.cache(tx.get)
+    was = read(id_from_bytes(ident))
+    sql = f"SELECT {rows.STORED}, m.n FROM memories m WHERE m.id=? ORDER BY m.version"
+    former: list[Any] = db.execute(sql, (ident,)).fetchall()
+    left = [
+        (row[rows.WIDTH], memory, without(read, memory, gone, edges))
+        for row, memory in zip(former, rows.whole(former), strict=True)
     ]
-    emptied = []
-    for n, memory in former:
-        left = without(tx, memory, gone, edges)
-        if left is memory:
-            continue
-        if not left.sources and memory.known_to is not None:
-            emptied.append(n)
-        values = rows.memory_values(left)
-        db.execute(
-            f"UPDATE memories SET {', '.join(f'{c}=?' for c in _REWRITTEN)} WHERE n=?",
-            (*(values[rows.COLUMNS.index(c)] for c in _REWRITTEN), n),
-        )
+    emptied = {n for n, before, now in left if before.sources and not now.sources and now.known_to is not None}
+    _rewrite(db, [one for one in left if one[0] not in emptied])
     if emptied:
-        _drop_versions(db, ident, emptied, term_ids)
+        drop_versions(db, ident, emptied, term_ids)
     now = tx.get(id_from_bytes(ident))
     if was is not None and now is not None and was != now and now.status is not Status.RETRACTED:
         tx.put(now, "evidence")  # what holds rows in memory follows new ones only
 
 
-def _drop_versions(db: apsw.Connection, ident: bytes, numbers: Collection[int], term_ids: set[int]) -> None:
+def _rewrite(db: apsw.Connection, left: Sequence[tuple[int, Memory, Memory]]) -> None:
+    """Store versions of one memory, oldest first, that lost some of their evidence: the number of the row, what it was and is."""
+    for (n, before, now), listed in zip(left, to_texts([now.sources for _, _, now in left]), strict=True):
+        if now is not before:
+            values = rows.memory_values(replace(now, sources=()))
+            changed = (listed, *(values[rows.COLUMNS.index(c)] for c in _REWRITTEN[1:]))
+            db.execute(f"UPDATE memories SET {', '.join(f'{c}=?' for c in _REWRITTEN)} WHERE n=?", (*changed, n))
+
+
+def drop_versions(db: apsw.Connection, ident: bytes, numbers: Collection[int], term_ids: set[int]) -> None:
     """Delete former versions. Where one first had a text that later ones share, the next takes its row."""
     for n in sorted(numbers, reverse=True):
         heir = db.execute("SELECT n FROM memories WHERE t=? AND n<>t ORDER BY n LIMIT 1", (n,)).get

@@ -94,6 +94,12 @@ def tools_used(db: apsw.Connection) -> list[str]:
     return [str(tool) for (tool,) in db.execute(sql, (_LOOKED_AT,))]
 
 
+def places(db: apsw.Connection, limit: int = 200) -> list[str]:
+    """The environments of the newest episodes."""
+    sql = "SELECT DISTINCT environment FROM (SELECT environment FROM episodes ORDER BY e DESC LIMIT ?) WHERE environment<>''"
+    return [str(place) for (place,) in db.execute(sql, (limit,))]
+
+
 def count_episodes(db: apsw.Connection, policies: Collection[str]) -> int:
     """How many episodes teach any of these policies."""
     lessons, task = by_task(db)

@@ -14,7 +14,7 @@ import apsw
 from memos.memory.ids import id_from_bytes, id_to_bytes
 from memos.memory.model import EdgeType, Layer, Status
 from memos.storage.ports import ANY_STATUS, DIGEST, LEANS, READ, READER, Purged
-from memos.storage.sqlite import bereave, images, lived, reads, upkept
+from memos.storage.sqlite import bereave, images, lived, reads, unlearn, upkept
 from memos.storage.timeline import reinstate, settle, slot_of
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ class _Plan:
     asked: set[bytes] = field(default_factory=set)
     doomed: set[bytes] = field(default_factory=set)
     leaned: set[bytes] = field(default_factory=set)  # of these: for their words only, their evidence may stay
+    retold: set[bytes] = field(default_factory=set)  # what was learned from any of it: goes too, or stays without words
 
 
 def purge(tx: SqliteTx, ids: Iterable[str]) -> Purged:
@@ -49,6 +50,7 @@ def purge(tx: SqliteTx, ids: Iterable[str]) -> Purged:
     vectors = _drop_vectors_after(tx.db, plan)
     term_ids: set[int] = set()
     beside |= bereave.bereave(tx, plan.doomed, term_ids)
+    unlearn.empty(tx, plan.retold - plan.doomed, plan.doomed, term_ids)
     bereave.bereave_relations(tx.db, plan.doomed)
     slots = {
         slot for id in gone | beside if (memory := tx.get(id)) is not None and (slot := slot_of(memory)) is not None
@@ -72,15 +74,26 @@ def purge(tx: SqliteTx, ids: Iterable[str]) -> Purged:
 
 
 def _cascade(db: apsw.Connection, plan: _Plan) -> None:
-    """Follow evidence backwards: what rests only on doomed memories is doomed, and parts go with their whole."""
+    """Follow evidence backwards: what rests only on doomed memories is doomed, and parts go with their whole. What was learned is
+    judged when all else is known.
+    """
     frontier = list(plan.doomed)
+    while frontier:
+        _follow(db, plan, frontier)
+        frontier = [i for i in plan.retold - plan.doomed if not unlearn.stays(db, i, plan.doomed)]
+        plan.doomed |= {*frontier}
+
+
+def _follow(db: apsw.Connection, plan: _Plan, frontier: list[bytes]) -> None:
     while frontier:
         ident = frontier.pop()
         children: list[Any] = db.execute(
             "SELECT DISTINCT src FROM edges WHERE dst=? AND type IN (?, ?)", (ident, *_EVIDENCE)
         ).fetchall()
-        for (child,) in children:
-            if child not in plan.doomed and (
+        for child in [*(src for (src,) in children), *unlearn.retelling(db, ident)]:
+            if child not in plan.doomed and unlearn.is_learned(db, child):
+                _note_retold(db, plan, child)
+            elif child not in plan.doomed and (
                 _is_summary(db, child) or _all_doomed(db, "dst", "src", child, _EVIDENCE, plan.doomed)
             ):
                 plan.doomed.add(child)
@@ -98,6 +111,19 @@ def _cascade(db: apsw.Connection, plan: _Plan) -> None:
             if entity not in plan.doomed and _all_doomed(db, "src", "dst", entity, _MENTIONS, plan.doomed):
                 plan.doomed.add(entity)
                 frontier.append(entity)
+
+
+def _note_retold(db: apsw.Connection, plan: _Plan, ident: bytes) -> None:
+    """What was learned from something deleted, and what was made of that in its turn."""
+    found = [ident]
+    while found:
+        one = found.pop()
+        if one not in plan.retold:
+            plan.retold.add(one)
+            above: list[Any] = db.execute(
+                "SELECT src FROM edges WHERE dst=? AND type='DERIVED_FROM'", (one,)
+            ).fetchall()
+            found += [src for (src,) in above if unlearn.is_learned(db, src)]
 
 
 def _leaning(db: apsw.Connection, ident: bytes) -> set[bytes]:

@@ -16,6 +16,8 @@ _PUT = "INSERT OR REPLACE INTO lanes(lane, head, user, kind, priority, state, du
 _NEXT = "SELECT priority, served, oldest, user FROM turns WHERE kind=? ORDER BY priority DESC, served, oldest LIMIT 1"
 _OLDEST = "SELECT min(head) FROM lanes WHERE state=0 AND kind=? AND priority=? AND user=?"
 _READY, _DELAYED, _LEASED = 0, 1, 2
+_CLOCK = "queue_clock"  # in `meta`: when a delay or lease was last given, µs
+_NUDGE = 1_000_000  # µs by which clocks are put right all the time
 
 
 class Lanes:
@@ -24,9 +26,29 @@ class Lanes:
     def __init__(self, db: apsw.Connection, now: int) -> None:
         self._db, self._now = db, now
         self._stale: dict[tuple[str, str, int], None] = {}  # user, kind, priority whose turn must be looked at again
+        self._clock = int(db.execute("SELECT value FROM meta WHERE key=?", (_CLOCK,)).get or 0)
+        if self._clock - now > _NUDGE:
+            self._put_back(self._clock - now)
+
+    def _put_back(self, by: int) -> None:
+        """The clock was put back: delays and leases are moved with it, or they would last until the old time has come again."""
+        self._db.execute(
+            "UPDATE tasks SET available_at=available_at-?1 WHERE (state<2)=1 AND state<2 AND available_at>?2",
+            (by, self._now),
+        )
+        self._db.execute("UPDATE lanes SET due=due-? WHERE state>0", (by,))
+        self._clock = 0
+        self._timed()
+
+    def _timed(self) -> None:
+        """A delay or lease is given by this clock."""
+        if self._now > self._clock:
+            self._db.execute("INSERT OR REPLACE INTO meta(key, value) VALUES(?, ?)", (_CLOCK, str(self._now)))
+            self._clock = self._now
 
     def appended(self, lane: str, seq: int, user: str, kind: str, priority: int, available_at: int) -> None:
         """A task was put at the end of a lane: when it is the only one, it is the lane's first."""
+        self._timed()
         if self._db.execute("SELECT 1 FROM lanes WHERE lane=?", (lane,)).get is None:
             self._put(lane, seq, user, kind, priority, available_at)
 
@@ -40,6 +62,7 @@ class Lanes:
             self._put(lane, *head[:-1])
 
     def _put(self, lane: str, seq: int, user: str, kind: str, priority: int, available_at: int) -> None:
+        self._timed()
         state = _READY if available_at <= self._now else _DELAYED
         self._db.execute(_PUT, (lane, seq, user, kind, priority, state, available_at))
         if state == _READY:
@@ -79,6 +102,7 @@ class Lanes:
 
     def lease(self, lane: str, user: str, token: str, until: int) -> None:
         """Give a ready lane to a worker; its user was served."""
+        self._timed()
         self._left(lane)
         self._db.execute("UPDATE lanes SET state=2, token=?, due=? WHERE lane=?", (token, until, lane))
         last = self._db.execute("SELECT max(at) FROM served").get or 0
@@ -94,6 +118,7 @@ class Lanes:
 
     def extend(self, lane: str, until: int) -> None:
         """Move the end of a lease that holds."""
+        self._timed()
         self._db.execute("UPDATE lanes SET due=? WHERE lane=?", (until, lane))
 
     def settle(self) -> None:

@@ -148,11 +148,11 @@ def matching_texts(db: apsw.Connection, where: Filter | None, view: View) -> lis
 
 def history(db: apsw.Connection, id: str) -> list[Version]:
     """Every version of a memory, oldest first. Raises NotFound."""
-    sql = f"SELECT {rows.SELECT}, m.op, m.actor, m.cause FROM memories m WHERE m.id=? ORDER BY m.version"
-    found = [rows.version_from_row(r) for r in db.execute(sql, (id_to_bytes(id),))]
+    sql = f"SELECT {rows.STORED}, m.op, m.actor, m.cause FROM memories m WHERE m.id=? ORDER BY m.version"
+    found: list[Any] = db.execute(sql, (id_to_bytes(id),)).fetchall()
     if not found:
         raise NotFound(f"memory {id} does not exist in this cube (or was hard-deleted)")
-    return found
+    return rows.versions_of(found)
 
 
 def neighbors(
@@ -423,6 +423,11 @@ _CLOSED = " OR ".join(
 _JSON = " OR ".join(f"NOT json_valid({column})" for column in ("tags", "sources", "info", "body"))
 _ORPHANS = (
     ("rows that cannot be read", f"SELECT count(*) FROM memories WHERE {_CLOSED} OR {_JSON}"),
+    (
+        "versions whose sources are gone",
+        "SELECT count(*) FROM memories m WHERE m.sources NOT LIKE '[%' AND (SELECT x.sources FROM memories x "
+        "WHERE x.id=m.id AND x.version>m.version ORDER BY x.version LIMIT 1) IS NULL",
+    ),
     (
         "texts missing from the full-text index",
         "SELECT count(*) FROM memories WHERE t=n AND n NOT IN (SELECT rowid FROM fts)",

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from memos.errors import InvalidInput
@@ -12,6 +13,8 @@ from memos.logs import get_logger
 from memos.memory.ids import id_from_bytes, id_to_bytes
 from memos.memory.model import EMPTY, Edge, EdgeType, Kind, Memory, Origin, Source, Status, Version
 from memos.memory.time import from_micros, to_micros
+from memos.storage.sqlite import sources
+from memos.storage.sqlite.sources import from_text
 
 log = get_logger(__name__)
 
@@ -20,8 +23,10 @@ COLUMNS = (
     "speaker", "message_id", "slot", "origin", "trust", "confidence", "importance", "seen", "valid_from", "valid_to",
     "recorded_at", "retracted_at", "tags", "sources", "info", "body",
 )  # fmt: skip
-SELECT = ", ".join(f"m.{c}" for c in COLUMNS)
+STORED = ", ".join(f"m.{c}" for c in COLUMNS)  # as they lie there, for `whole`
+SELECT = STORED.replace("m.sources", sources.COLUMN)
 WIDTH = len(COLUMNS)
+SOURCES = COLUMNS.index("sources")
 INSERT = (
     f"INSERT INTO memories(n, t, features, terms, beside, op, actor, cause, change, {', '.join(COLUMNS)}) "
     f"VALUES({', '.join('?' * (9 + WIDTH))})"
@@ -39,7 +44,7 @@ def memory_values(m: Memory) -> tuple[Any, ...]:
         id_to_bytes(m.id), m.version, _us(m.known_from), _us(m.known_to), m.layer.value, m.kind.value, m.status.value,
         m.text, m.title, m.session, m.owner, m.role, m.speaker, m.message_id, m.slot, m.origin.value, float(m.trust),
         float(m.confidence), float(m.importance), m.seen, _us(m.valid_from), _us(m.valid_to), _us(m.recorded_at),
-        _us(m.retracted_at), json.dumps(m.tags, ensure_ascii=False), _sources_json(m.sources), dump(m.info), dump(m.body),
+        _us(m.retracted_at), json.dumps(m.tags, ensure_ascii=False), sources.to_text(m.sources), dump(m.info), dump(m.body),
     )  # fmt: skip
 
 
@@ -47,7 +52,7 @@ def memory_from_row(row: tuple[Any, ...]) -> Memory:
     """The memory of a row selected with `SELECT`."""
     (
         id_, version, known_from, known_to, _layer, kind, status, text, title, session, owner, role, speaker, message_id,
-        slot, origin, trust, confidence, importance, seen, valid_from, valid_to, recorded_at, retracted_at, tags, sources,
+        slot, origin, trust, confidence, importance, seen, valid_from, valid_to, recorded_at, retracted_at, tags, listed,
         info, body,
     ) = row[:WIDTH]  # fmt: skip
     known = _dt(known_from)
@@ -57,7 +62,7 @@ def memory_from_row(row: tuple[Any, ...]) -> Memory:
         text=text,
         title=title,
         tags=() if tags == "[]" else tuple(json.loads(tags)),
-        sources=_sources_from(sources),
+        sources=from_text(listed),
         status=_STATUSES.get(status) or Status(status),
         valid_from=_dt(valid_from),
         valid_to=_dt(valid_to),
@@ -93,6 +98,23 @@ def readable(row: tuple[Any, ...]) -> Memory | None:
         return None
 
 
+def whole(found: Sequence[tuple[Any, ...]]) -> list[Memory]:
+    """The memories of the rows of all versions of one memory, oldest first, selected with `STORED`."""
+    out: list[Memory] = []
+    later: tuple[Source, ...] = ()
+    for row in reversed(found):
+        stored = row[SOURCES]
+        if sources.is_count(stored):
+            memory = memory_from_row((*row[:SOURCES], None, *row[SOURCES + 1 :]))
+            memory = replace(memory, sources=sources.first(later, int(stored)))
+        else:
+            memory = memory_from_row(row)
+            later = memory.sources
+        out.append(memory)
+    out.reverse()
+    return out
+
+
 def edge_from_row(row: tuple[Any, ...]) -> Edge:
     """The edge of a row selected with `EDGE_COLUMNS`."""
     src, dst, type_, predicate, weight, valid_from, valid_to, known_from, known_to, info = row[:10]
@@ -118,10 +140,12 @@ def edge_values(e: Edge) -> tuple[Any, ...]:
     )  # fmt: skip
 
 
-def version_from_row(row: tuple[Any, ...]) -> Version:
-    """The history entry of a row selected with `SELECT` followed by op, actor, cause."""
-    memory = memory_from_row(row)
-    op, actor, cause = row[WIDTH : WIDTH + 3]
+def versions_of(found: Sequence[tuple[Any, ...]]) -> list[Version]:
+    """The history of all versions of one memory, oldest first: rows selected with `STORED` followed by op, actor, cause."""
+    return [_version(memory, *row[WIDTH : WIDTH + 3]) for memory, row in zip(whole(found), found, strict=True)]
+
+
+def _version(memory: Memory, op: str, actor: str, cause: str | None) -> Version:
     assert memory.known_from is not None
     return Version(memory=memory, op=op, actor=actor, cause=cause, at=memory.known_from)
 
@@ -158,26 +182,3 @@ def _finite(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [_finite(v) for v in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def _sources_json(sources: tuple[Source, ...]) -> str | None:
-    if not sources:
-        return None
-    return json.dumps(
-        [
-            {
-                name: (to_micros(v) if name == "time" else v)
-                for name in Source.__slots__
-                if (v := getattr(s, name)) is not None
-            }
-            for s in sources
-        ],
-        ensure_ascii=False,
-    )
-
-
-def _sources_from(value: str | None) -> tuple[Source, ...]:
-    if not value:
-        return ()
-    found: list[dict[str, Any]] = json.loads(value)
-    return tuple(Source(**{**s, "time": from_micros(s["time"])} if "time" in s else s) for s in found)

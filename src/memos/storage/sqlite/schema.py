@@ -10,6 +10,8 @@ from collections.abc import Callable
 
 import apsw
 
+from memos.storage.sqlite.sources import share
+
 CUBE_APPLICATION_ID = 0x4D4F5343  # "MOSC"
 CONTROL_APPLICATION_ID = 0x4D4F5352  # "MOSR"
 
@@ -297,6 +299,10 @@ def _cube_v4(db: apsw.Connection) -> None:
     db.execute(_CUBE_V4)
 
 
+def _cube_v5(db: apsw.Connection) -> None:
+    share(db)  # an older MemOS cannot read what is written so
+
+
 def _control_v1(db: apsw.Connection) -> None:
     db.execute(_CONTROL_V1)
 
@@ -319,5 +325,5 @@ def _control_v4(db: apsw.Connection) -> None:
     db.execute(_CONTROL_V4)
 
 
-CUBE_MIGRATIONS: tuple[Migration, ...] = (_cube_v1, _cube_v2, _cube_v3, _cube_v4)
+CUBE_MIGRATIONS: tuple[Migration, ...] = (_cube_v1, _cube_v2, _cube_v3, _cube_v4, _cube_v5)
 CONTROL_MIGRATIONS: tuple[Migration, ...] = (_control_v1, _control_v2, _control_v3, _control_v4)

@@ -24,6 +24,7 @@ from memos.storage.sqlite.connect import connect, migrate, remove_file, typed_er
 from memos.storage.sqlite.forks import gate
 from memos.storage.sqlite.images import keep
 from memos.storage.sqlite.schema import CUBE_APPLICATION_ID, CUBE_MIGRATIONS
+from memos.storage.sqlite.sources_moved import ListReader, ListWriter
 from memos.storage.sqlite.terms import TermDictionary, fts_document, pack
 from memos.storage.sqlite.transfer_lived import RowBuilder, StoredRow
 from memos.text.document import term_row
@@ -36,7 +37,7 @@ BATCH = 2_000
 @dataclass(frozen=True, slots=True)
 class StoredVersion:
     """One version of a memory as it lies in a cube. `text_version`: the version that first had this text (often
-    itself).
+    itself). `sources_kept`: how many sources it has before those of `memory`: all of the version before it, or none.
     """
 
     memory: Memory
@@ -45,6 +46,7 @@ class StoredVersion:
     cause: str | None
     change: str
     text_version: int
+    sources_kept: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,13 +110,15 @@ def versions(db: apsw.Connection) -> Iterator[StoredVersion]:
     """Every version of every memory, in the order they were stored."""
     same = "x.id=m.id AND x.text=m.text AND x.title IS m.title AND x.speaker IS m.speaker"
     sql = (
-        f"SELECT {rows.SELECT}, m.op, m.actor, m.cause, m.change, CASE WHEN {same} THEN x.version END "
+        f"SELECT {rows.STORED}, m.op, m.actor, m.cause, m.change, CASE WHEN {same} THEN x.version END "
         "FROM memories m LEFT JOIN memories x ON x.n=m.t ORDER BY m.n"
     )
+    lists = ListReader(db)
     for row in db.execute(sql):
-        memory = rows.memory_from_row(row)
+        kept, added = lists.added(row[0], row[1], row[rows.SOURCES])
+        memory = rows.memory_from_row((*row[: rows.SOURCES], added, *row[rows.SOURCES + 1 :]))
         op, actor, cause, change, text_version = row[rows.WIDTH : rows.WIDTH + 5]
-        yield StoredVersion(memory, op, actor, cause, id_from_bytes(change), text_version or memory.version)
+        yield StoredVersion(memory, op, actor, cause, id_from_bytes(change), text_version or memory.version, kept)
 
 
 def edges(db: apsw.Connection) -> Iterator[StoredEdge]:
@@ -193,6 +197,7 @@ class CubeBuilder:
         self._terms = TermDictionary(self._db)
         self._lived = RowBuilder(self._db)
         self._texts: dict[tuple[bytes, int], int] = {}
+        self._lists = ListWriter(self._db)
         self._n = 0
 
     def __enter__(self) -> Self:
@@ -273,16 +278,18 @@ class CubeBuilder:
     def _version(self, v: StoredVersion) -> None:
         self._n += 1
         n, ident = self._n, id_to_bytes(v.memory.id)
+        values = list(rows.memory_values(v.memory))
+        final = v.memory.known_to is None
+        values[rows.SOURCES] = self._lists.stored(ident, n, values[rows.SOURCES], v.sources_kept, final=final)
         about = (v.op, v.actor, v.cause, id_to_bytes(v.change))
         if v.text_version != v.memory.version:
             t = self._texts[ident, v.text_version]
             features = self._db.execute("SELECT features FROM memories WHERE n=?", (t,)).get
-            self._db.execute(rows.INSERT, (n, t, features, None, None, *about, *rows.memory_values(v.memory)))
+            self._db.execute(rows.INSERT, (n, t, features, None, None, *about, *values))
             return
         row = term_row(v.memory)
         text_ids, beside_ids = self._terms.ids(row.text), self._terms.ids(row.beside)
-        values = (n, n, row.features, pack(text_ids), pack(beside_ids), *about, *rows.memory_values(v.memory))
-        self._db.execute(rows.INSERT, values)
+        self._db.execute(rows.INSERT, (n, n, row.features, pack(text_ids), pack(beside_ids), *about, *values))
         self._db.execute("INSERT INTO fts(rowid, terms) VALUES(?, ?)", (n, fts_document(text_ids + beside_ids)))
         self._texts[ident, v.memory.version] = n
 

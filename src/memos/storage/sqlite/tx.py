@@ -22,6 +22,7 @@ from memos.memory.model import Edge, EdgeType, Layer, Memory, Status
 from memos.memory.time import from_micros, to_micros, utcnow
 from memos.storage.ports import CURRENT, Change, Direction, Purged
 from memos.storage.sqlite import images, lived, memo, purge, reads, rows, undo
+from memos.storage.sqlite.sources import begins
 from memos.storage.sqlite.terms import TermDictionary, fts_document, pack
 from memos.text.document import TermRow, term_row
 
@@ -115,8 +116,8 @@ class SqliteTx:
         """
         ident = id_to_bytes(memory.id)
         old = self.db.execute(
-            "SELECT n, version, t, text, title, speaker, kind, valid_from, recorded_at, features, status FROM memories "
-            "WHERE id=? AND known_to IS NULL",
+            "SELECT n, version, t, text, title, speaker, kind, valid_from, recorded_at, features, status, sources "
+            "FROM memories WHERE id=? AND known_to IS NULL",
             (ident,),
         ).get
         if old is None:
@@ -124,7 +125,7 @@ class SqliteTx:
             stored = replace(memory, version=1, known_from=self.now, known_to=None, recorded_at=recorded)
             self._insert(stored, op, None, terms)
         else:
-            n, version, t, text, title, speaker, kind, valid_from, recorded_at, features, status = old
+            n, version, t, text, title, speaker, kind, valid_from, recorded_at, features, status, listed = old
             if memory.version != version:
                 raise Conflict(
                     f"memory {memory.id} is at version {version}, the change was made from {memory.version}; read it again"
@@ -135,7 +136,7 @@ class SqliteTx:
             # A raw record is found by the words of its date too: see `memos.text.document`.
             dated = stored.layer is not Layer.TRACE or stored.valid_from == _instant(valid_from)
             same = dated and (stored.text, stored.title, stored.speaker, stored.kind) == (text, title, speaker, kind)
-            self._insert(stored, op, (t, features) if same and terms is None else None, terms, replaced=n)
+            self._insert(stored, op, (t, features) if same and terms is None else None, terms, (n, listed))
             if (status == Status.RETRACTED) is not (stored.status is Status.RETRACTED):
                 lived.taken_back(self.db, ident)
         if key is not None:
@@ -143,12 +144,22 @@ class SqliteTx:
         return stored
 
     def _insert(
-        self, m: Memory, op: str, same_text: tuple[int, int] | None, terms: TermRow | None, replaced: int | None = None
+        self,
+        m: Memory,
+        op: str,
+        same_text: tuple[int, int] | None,
+        terms: TermRow | None,
+        replaced: tuple[int, str | None] | None = None,
     ) -> None:
+        """Store a version; `replaced`: the number of the row before it, and the sources that lie there."""
         values = (op, self.change.actor, self.change.cause, self.change_id, *rows.memory_values(m))
         _check_characters(m.id, values)
         if replaced is not None:
-            self.db.execute("UPDATE memories SET known_to=? WHERE n=?", (self.now_us, replaced))
+            n, listed = replaced
+            shared = begins(values[4 + rows.SOURCES], listed, len(m.sources))
+            self.db.execute(
+                "UPDATE memories SET known_to=?, sources=coalesce(?, sources) WHERE n=?", (self.now_us, shared, n)
+            )
             self.memo.changed(m.id)
         n = self._session.next_number()
         if same_text is not None:

@@ -42,7 +42,7 @@ from memos.storage.sqlite.lived.episodes import (
     waiting,
 )
 from memos.storage.sqlite.lived.events import events, last_event, tell, told_since, was_told
-from memos.storage.sqlite.lived.forgetting import LEARNED_ANEW, forget, taken_back
+from memos.storage.sqlite.lived.forgetting import LEARNED_ANEW, forget, is_due, learn_anew, taken_back
 from memos.storage.sqlite.lived.hints import (
     StoredHint,
     add_hint,
@@ -168,6 +168,7 @@ __all__ = [
     "hint_made",
     "hints",
     "idle",
+    "is_due",
     "is_told_again",
     "last_calls",
     "last_episode",
@@ -176,6 +177,7 @@ __all__ = [
     "last_step",
     "last_step_id",
     "learn_again",
+    "learn_anew",
     "learned_memories",
     "learned_since",
     "lessons_elsewhere",

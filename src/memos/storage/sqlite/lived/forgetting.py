@@ -6,6 +6,8 @@ from collections.abc import Collection
 
 import apsw
 
+from memos.memory.ids import id_to_bytes
+
 LEARNED_ANEW = 64  # episodes that are learned from again when what they teach is deleted
 
 
@@ -23,7 +25,7 @@ def forget(db: apsw.Connection, idents: Collection[bytes]) -> None:
         )
         db.execute("DELETE FROM signals WHERE id=?", (ident,))
         db.execute("DELETE FROM trials WHERE memory=?", (ident,))
-        _learn_anew(db, ident)
+        learn_anew(db, ident)
         db.execute("UPDATE lessons SET memory=NULL WHERE memory=?", (ident,))
         db.execute("DELETE FROM learned WHERE memory=?", (ident,))
         for column in ("memory", "prefer", "avoid"):
@@ -47,16 +49,22 @@ def taken_back(db: apsw.Connection, ident: bytes) -> None:
         "(SELECT episode FROM steps WHERE id=?1 UNION SELECT episode FROM signals WHERE id=?1)",
         (ident,),
     )
-    _learn_anew(db, ident)
+    learn_anew(db, ident)
 
 
-def _learn_anew(db: apsw.Connection, ident: bytes) -> None:
-    """The newest episodes that teach what is deleted are learned from again: what they say without it is not lost."""
+def learn_anew(db: apsw.Connection, ident: bytes, limit: int = LEARNED_ANEW) -> None:
+    """The newest episodes that teach a policy are learned from again."""
     db.execute(
         "UPDATE episodes SET due_at=coalesce(due_at, closed_at) WHERE closed_at IS NOT NULL AND e IN "
         "(SELECT DISTINCT episode FROM lessons WHERE memory=? ORDER BY episode DESC LIMIT ?)",
-        (ident, LEARNED_ANEW),
+        (ident, limit),
     )
+
+
+def is_due(db: apsw.Connection, policy: str) -> bool:
+    """Whether an episode that teaches a policy is to be learned from again."""
+    sql = "SELECT 1 FROM lessons l JOIN episodes e ON e.e=l.episode WHERE l.memory=? AND e.due_at IS NOT NULL LIMIT 1"
+    return db.execute(sql, (id_to_bytes(policy),)).get is not None
 
 
 def _drop(db: apsw.Connection, e: int) -> None:

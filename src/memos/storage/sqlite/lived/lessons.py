@@ -10,6 +10,7 @@ from typing import Any
 
 import apsw
 
+from memos.memory.episode import FAILURE, SUCCESS
 from memos.memory.ids import id_from_bytes, id_to_bytes
 from memos.storage.sqlite.lived.rows_read import LESSON, TASK, Lesson, blob, number_of, read_lesson
 
@@ -151,8 +152,8 @@ def failed_in(db: apsw.Connection, memory: str) -> builtins.list[str]:
     """The environments of episodes in which something learned was tried and did not help, or the task failed."""
     found = db.execute(
         "SELECT DISTINCT e.environment FROM trials t JOIN episodes e ON e.id=t.episode WHERE t.memory=? AND t.cube='' "
-        "AND t.followed IS NOT 0 AND (t.outcome='fail' OR (t.outcome='unknown' AND t.reward<=-0.5))",
-        (id_to_bytes(memory),),
+        "AND t.followed IS NOT 0 AND (t.outcome='fail' OR (t.outcome='unknown' AND t.reward<=?))",
+        (id_to_bytes(memory), FAILURE),
     )
     return [environment for (environment,) in found]
 
@@ -168,9 +169,9 @@ def usual_success(db: apsw.Connection, memory: str, limit: int = 50) -> float:
         (ident,),
     ).get
     found: Any = db.execute(
-        "SELECT reward FROM episodes WHERE e<=? AND abs(reward)>=0.5 AND NOT EXISTS(SELECT 1 FROM trials t "
+        "SELECT reward FROM episodes WHERE e<=? AND (reward>=? OR reward<=?) AND NOT EXISTS(SELECT 1 FROM trials t "
         "WHERE t.memory=? AND t.episode=episodes.id AND t.outcome IN ('pass', 'fail')) ORDER BY e DESC LIMIT ?",
-        (last, ident, limit),
+        (last, SUCCESS, FAILURE, ident, limit),
     ).fetchall()
     return sum(reward > 0 for (reward,) in found) / len(found) if len(found) >= 5 else 0.5
 
