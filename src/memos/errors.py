@@ -175,3 +175,10 @@ class TimedOut(Unavailable, TimeoutError):
     """The server did not answer in time. What was asked may have been done; where that matters, the message says so."""
 
     code = "timeout"
+
+
+# What reading a text that nobody foresaw may raise, a defect of ours too: it is logged and counted, and the others go on.
+UNFORESEEN: tuple[type[Exception], ...] = (
+    *(MemosError, ValueError, LookupError, TypeError, AttributeError, AssertionError),
+    *(RecursionError, ArithmeticError),  # a date that no calendar has is an OverflowError
+)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from memos.cubes.pool import CubePool
-from memos.errors import InvalidInput, MemosError, StorageError
+from memos.errors import UNFORESEEN, InvalidInput, MemosError, StorageError
 from memos.logs import get_logger
 from memos.memory.feedback import RATINGS, FeedbackReading, FeedbackResult, Rating, Told
 from memos.memory.ids import is_id
@@ -40,10 +40,6 @@ __all__ = ["FeedbackWork", "Wanted", "rehearse", "settle", "task_of"]
 log = get_logger(__name__)
 
 _ATTEMPTS = 3  # at a plan that others' writes overtake
-_FAILURES = (
-    *(MemosError, ValueError, LookupError, TypeError, AttributeError, AssertionError),
-    *(RecursionError, ArithmeticError),  # a date that no calendar has is an OverflowError
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,7 +238,7 @@ class FeedbackWork:
                 await settle(store, info.name, trace, self._llms.of("feedback", trace.owner or "system"))
             except StorageError:
                 raise
-            except _FAILURES as e:
+            except UNFORESEEN as e:
                 log.warning("feedback_failed", memory=trace.id, error=type(e).__name__)
                 reason = f"{type(e).__name__}: {e}"
                 await _failed(store, trace.id, reason)

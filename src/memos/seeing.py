@@ -13,9 +13,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from memos.cubes.pool import CubePool
-from memos.errors import MemosError, ModelBusy, ModelError, ModelTimeout, ModelUnavailable, OverBudget, StorageError
+from memos.errors import (
+    UNFORESEEN,
+    MemosError,
+    ModelBusy,
+    ModelError,
+    ModelTimeout,
+    ModelUnavailable,
+    OverBudget,
+    StorageError,
+)
 from memos.logs import get_logger
-from memos.memory.ids import is_id
 from memos.memory.image import DESCRIBABLE, images_in
 from memos.memory.model import Memory
 from memos.memory.reading import ReadingConfig
@@ -24,7 +32,7 @@ from memos.models.llm.purposes import Llms
 from memos.models.resilience import NotAsked
 from memos.organize.depict import depict, depicted, link_again, stands
 from memos.reading.vision import describe, reader_name
-from memos.scheduler.cube_tasks import cube_of, cube_task
+from memos.scheduler.cube_tasks import cube_of, cube_task, ids_of
 from memos.scheduler.job import Done, GaveUp, Handler, Job, NotNow
 from memos.scheduler.kinds import DESCRIBE, EMBED
 from memos.scheduler.locks import Locks
@@ -43,10 +51,6 @@ AT_ONCE = 100  # records of one go of a task, before other cubes have their turn
 AWAY_IN_A_ROW = 3
 OVER_SECONDS = 900.0  # at most, until it is looked again whether a user may have more described
 _AWAY = (ModelBusy, ModelTimeout, ModelUnavailable)
-_GARBLED = (
-    *(MemosError, ValueError, LookupError, TypeError, AttributeError, AssertionError),
-    *(RecursionError, ArithmeticError),  # a date that no calendar has is an OverflowError
-)
 
 
 class NotSeen(ModelError):
@@ -116,7 +120,7 @@ class Seeing:
         info = await cube_of(job.tasks[0], self._registry, self._queue)
         if info is None:
             return Done()
-        ids = {task.id: _ids(task) for task in job.tasks}
+        ids = {task.id: ids_of(task) for task in job.tasks}
         async with self._cubes.use(info) as store:
             if store.read_only:
                 return Done()
@@ -184,7 +188,7 @@ class Seeing:
             run.error, run.away = e, run.away + 1
             run.wait = max(run.wait, float(getattr(e, "retry_after", 0.0)))
             log.info("describing_put_off", error=e.code)
-        except _GARBLED as e:
+        except UNFORESEEN as e:
             error = e if isinstance(e, ModelError) else NotSeen(type(e).__name__)
             run.error, run.away, run.failed = error, 0, run.failed + 1
             log.warning("describing_failed", memory=trace.id, error=named(e))
@@ -216,9 +220,3 @@ async def _describe(store: SqliteCube, trace: Memory, reference: str, model: Cha
             depict(tx, trace, reference, seen.description, seen.text, seen.names, reader)
 
     await store.write(bring, change)
-
-
-def _ids(task: Task) -> list[str]:
-    """The ids a task names; none: everything that was marked before it."""
-    ids = task.payload.get("ids", [])
-    return [id for id in ids if isinstance(id, str) and is_id(id)] if isinstance(ids, list) else []

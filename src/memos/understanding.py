@@ -16,6 +16,7 @@ from typing import Any, Protocol
 
 from memos.cubes.pool import CubePool
 from memos.errors import (
+    UNFORESEEN,
     MemosError,
     ModelBusy,
     ModelError,
@@ -26,7 +27,6 @@ from memos.errors import (
 )
 from memos.logs import get_logger
 from memos.memory.forgotten import readable
-from memos.memory.ids import is_id
 from memos.memory.model import Memory
 from memos.memory.reading import ReadingConfig
 from memos.memory.statement import SegmentReading
@@ -37,7 +37,7 @@ from memos.models.resilience import NotAsked
 from memos.organize.digest import as_said
 from memos.organize.reread import apply_reading, noted
 from memos.organize.ties import without_ties
-from memos.scheduler.cube_tasks import cube_of, cube_task
+from memos.scheduler.cube_tasks import cube_of, cube_task, ids_of
 from memos.scheduler.job import Done, GaveUp, Handler, Job, NotNow
 from memos.scheduler.kinds import EMBED, READ
 from memos.scheduler.locks import Locks
@@ -64,11 +64,6 @@ LOOK_SECONDS = 0.2  # between two looks whether it does
 AWAY_IN_A_ROW = 3  # failures of a model, one after another, after which it is left alone for a while
 NOT_YET = "not read by the model yet, only by rules"
 NO_MODEL = "no language model is configured for reading (MEMOS_LLM); rules read it"
-
-_GARBLED = (
-    *(MemosError, ValueError, LookupError, TypeError, AttributeError, AssertionError),
-    *(RecursionError, ArithmeticError),  # a date that no calendar has is an OverflowError
-)
 
 
 class NotRead(ModelError):
@@ -223,7 +218,7 @@ class Understanding:
         info = await cube_of(job.tasks[0], self._registry, self._queue)
         if info is None:
             return Done()
-        wanted = {task.id: _ids(task) for task in job.tasks}
+        wanted = {task.id: ids_of(task) for task in job.tasks}
 
         told = time.monotonic()
 
@@ -395,7 +390,7 @@ class Understanding:
             log.info("reading_put_off", error=e.code)
             if isinstance(e, ModelTimeout) and run.read:  # it answers others: what it was asked may be too much
                 await self._count(store, ids, attempts, e, run)
-        except _GARBLED as e:
+        except UNFORESEEN as e:
             run.error, run.away = e if isinstance(e, ModelError) else NotRead(f"{type(e).__name__}"), 0
             log.warning("reading_failed", records=len(ids), error=named(e))
             await self._count(store, ids, attempts, run.error, run)
@@ -417,9 +412,3 @@ class Understanding:
 def _unmark(tx: WriteTx, ids: Sequence[str]) -> None:
     for id in ids:
         tx.unmark(id, READ)
-
-
-def _ids(task: Task) -> list[str]:
-    """The ids a task names; none: everything that was marked before it."""
-    ids = task.payload.get("ids", [])
-    return [id for id in ids if isinstance(id, str) and is_id(id)] if isinstance(ids, list) else []

@@ -64,6 +64,12 @@ def test_help_groups_the_commands_and_leaves_none_out(memos: Memos) -> None:
     assert shown.index("\n  add ") < places[1] < shown.index("\n  keys ") < places[2] < shown.index("\n  serve ")
 
 
+@pytest.mark.parametrize("command", [(), ("turn",), ("hosts",), ("mcp",)], ids=" ".join)
+def test_help_cuts_no_sentence_off(memos: Memos, command: tuple[str, ...]) -> None:
+    lines = memos(*command, "--help").stdout.splitlines()
+    assert not [line for line in lines if line.endswith("...") and "ARGS" not in line]
+
+
 def test_version(memos: Memos) -> None:
     assert memos("--version").stdout.strip() == f"memos {__version__}"
     assert memos("version").stdout.startswith(f"memos {__version__}")

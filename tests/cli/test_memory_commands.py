@@ -13,6 +13,8 @@ from cli_helpers import Answer, Memos
 
 from memos.cli import memories
 from memos.cli.given import parse_chat
+from memos.seeing import NotSeen
+from memos.sync import MemOS
 
 CHAT = [
     {"role": "user", "content": "My cat Rex loves tuna", "chat_time": "2025-03-01 10:00", "message_id": "m1"},
@@ -141,6 +143,17 @@ def test_quotes_are_not_needed(answer: Answer, memos: Memos) -> None:
 
 def test_a_role_that_does_not_exist_is_told_with_those_that_do(memos: Memos) -> None:
     assert "roles are assistant, developer, system, tool, user" in memos("add", "hi", "--role", "bot", code=2).stderr
+
+
+def test_what_a_model_that_sees_leaves_undone_is_not_told_as_a_vector_that_is_missing(
+    answer: Answer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def flush(*_: object, **__: object) -> None:
+        raise NotSeen("images are not described by the model yet: it is away")
+
+    monkeypatch.setattr(MemOS, "flush", flush)
+    (notice,) = answer("add", "The lake froze")["notices"]
+    assert notice.startswith("stored; images are not described by the model yet: it is away (")
 
 
 def test_a_message_is_stored_when_its_embedder_cannot_be_reached(

@@ -158,9 +158,11 @@ def test_a_server_that_is_not_there_yet_is_waited_for() -> None:
         server = BadServer([answers({"items": [], "cursor": None})], port=port)
         made.append(server)
 
-    threading.Thread(target=appear, daemon=True).start()
+    appearing = threading.Thread(target=appear, daemon=True)
+    appearing.start()
     with Client(f"http://127.0.0.1:{port}", attempts=8, timeout=10) as client:
         assert client.list().items == ()
+    appearing.join(10)  # it may have answered before it was noted
     made[0].close()
 
 

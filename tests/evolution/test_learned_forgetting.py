@@ -5,7 +5,7 @@ keeps its id, its trials, what a person decided of it and what she wrote.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +34,9 @@ def memos(home: Path) -> Iterator[MemOS]:
 def install(m: MemOS, package: str, *, use: str | None = None, fails: bool = False, score: float = 1.0) -> str:
     """A package is installed, with the headers of its library where that fails first; returns the session."""
     s = f"s-{package}"
-    m.start_turn(f"Please install the Python package {package}", session=s, environment="web1", task="new", recall=False)
+    m.start_turn(
+        f"Please install the Python package {package}", session=s, environment="web1", task="new", recall=False
+    )
     if use is not None:
         m.skill(use, use=True, session=s)
     if fails:
@@ -63,7 +65,10 @@ def files_with(home: Path, word: str = WORD) -> list[str]:
 def everything(m: MemOS) -> str:
     """What is told of all that was learned, in every version."""
     said: list[object] = [m.learning_events(limit=1000), m.world().statements, m.recall("install a package").context]
-    for one in (*m.policies(states=["candidate", "active", "retired"]), *m.skills(states=["probation", "active", "retired"])):
+    for one in (
+        *m.policies(states=["candidate", "active", "retired"]),
+        *m.skills(states=["probation", "active", "retired"]),
+    ):
         said += [one, m.lineage(one.id), m.history(one.id)]
     return repr(said)
 
@@ -131,7 +136,9 @@ def test_while_it_is_not_drawn_again_nobody_is_shown_an_empty_one(memos: MemOS, 
 
 def test_what_a_person_wrote_stays_at_once_and_what_evidence_said_comes_back(memos: MemOS, home: Path) -> None:
     skill = the_skill(memos, "lxml", SECRET, "numpy", "pillow")
-    memos.edit_skill(skill.name, {"pitfalls": ["Never as root", f"{SECRET} is slow"], "verification": "python -m pip check"})
+    memos.edit_skill(
+        skill.name, {"pitfalls": ["Never as root", f"{SECRET} is slow"], "verification": "python -m pip check"}
+    )
     memos.edit_skill(skill.name, {"description": "How we install packages. Ask Ana first."})
     memos.delete(session=f"s-{SECRET}")
     between = memos.skill(skill.name)
@@ -243,7 +250,9 @@ def test_a_statement_that_a_person_edited_keeps_her_words_and_gets_no_double(mem
     assert memos.world_statement(said.id).memory.text == "Headers are missing on web1."
     assert [s.id for s in memos.world().statements if fix.id in s.body.policies] == [said.id]
     after = memos.policy(fix.id)
-    assert after.memory.text == "Install the headers of the library first." and after.body.procedure == fix.body.procedure
+    assert (
+        after.memory.text == "Install the headers of the library first." and after.body.procedure == fix.body.procedure
+    )
 
 
 def test_what_a_policy_was_retired_for_goes_with_the_words_that_forbade_it(memos: MemOS, home: Path) -> None:
@@ -256,7 +265,9 @@ def test_what_a_policy_was_retired_for_goes_with_the_words_that_forbade_it(memos
         memos.report_outcome(1.0, source="verifier", session=s)
         memos.end_session(s)
         memos.evolve(now=True)
-    memos.start_turn(f"Never delete log files, said {WORD}. Never delete log files.", session="told", environment="web1")
+    memos.start_turn(
+        f"Never delete log files, said {WORD}. Never delete log files.", session="told", environment="web1"
+    )
     memos.end_session("told")
     memos.evolve(now=True)
     deleted(memos, home, "told")

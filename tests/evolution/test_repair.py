@@ -183,6 +183,39 @@ def test_what_resolved_it_elsewhere_for_something_else_is_not_advised(cube: Cube
     assert hint is not None and hint.prefer == ""
 
 
+AVOID = PolicyBody(
+    form=Form.AVOID,
+    state=State.ACTIVE,
+    tool="shell",
+    procedure=(Action("shell", "docker build {app}"),),
+    parameters=(Parameter("app", "goal", ("shop", "blog")),),
+    avoid="shell: docker build {app}",
+    prefer="shell: podman build {app}",
+)
+
+
+def test_what_is_to_be_avoided_says_what_worked_instead(cube: Cube) -> None:
+    policy = cube.learn(AVOID)
+    episode = cube.begin("build till")
+    hint = [cube.step(episode, "docker build till", said="daemon not allowed") for _ in range(3)][-1]
+    assert hint is not None and hint.policy == policy
+    assert hint.prefer == "`shell`: `podman build till`" and hint.avoid == "`shell`: `docker build till`"
+    cube.deliver(hint)
+    cube.step(episode, "podman build till", ok=True)
+    assert cube.now(hint).validated is True
+
+
+def test_what_is_to_be_avoided_says_nothing_more_where_nothing_worked_or_it_cannot_be_filled_in(cube: Cube) -> None:
+    import dataclasses
+
+    cube.learn(dataclasses.replace(AVOID, prefer=""))
+    cube.learn(dataclasses.replace(AVOID, prefer="shell: podman build {app} --tag {tag}"))
+    cube.learn(dataclasses.replace(AVOID, state=State.CANDIDATE))
+    episode = cube.begin("build till")
+    hint = [cube.step(episode, "docker build till", said="daemon not allowed") for _ in range(3)][-1]
+    assert hint is not None and (hint.policy, hint.prefer) == (None, "")
+
+
 def test_a_hint_keeps_no_words(cube: Cube) -> None:
     cube.learn(FIX)
     cube.fail(cube.begin())

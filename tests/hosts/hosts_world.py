@@ -250,7 +250,8 @@ class Host:
         return ran
 
     def write(self, record: dict[str, Any]) -> None:
-        with self.transcript.open("a", encoding="utf-8", errors="backslashreplace") as file:  # half a character as Node does
+        as_node = "backslashreplace"  # half a character as an escape of JSON
+        with self.transcript.open("a", encoding="utf-8", errors=as_node) as file:
             file.write(
                 json.dumps({"timestamp": _now(), "sessionId": self.session, **record}, ensure_ascii=False) + "\n"
             )

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import socket
+import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from hosts_world import Host
 from openclaw_world import told
+
+from memos.hosts.session import Session
 
 Answering = Callable[[bytes], str]
 
@@ -77,3 +82,32 @@ def test_a_turn_is_kept_and_the_host_does_not_wait(
     host.args = ("--url", json.loads((live / "server.json").read_text())["url"], *whose)
     host.end()
     assert told(live, user) == ["Count the lines", "Bash: wc -l a\nok\n12 a", "There are 12."]
+
+
+def test_a_data_folder_that_cannot_be_written_is_named_and_nothing_is_lost(
+    tmp_path: Path, live: Path, user: str
+) -> None:
+    url = json.loads((live / "server.json").read_text())["url"]
+    host = Host("claude-code", tmp_path / "home", tmp_path, ("--url", url, "--user", user))
+    host.home.mkdir()
+    (host.home / "hosts").write_text("in the way of the folder")
+    ran = host.prompt("Count the lines")
+    assert ran is not None and ran.code == 0 and "cannot write" in ran.err and "hosts/sessions" in ran.err
+    host.say("There are 12.")
+    (host.home / "hosts").unlink()
+    host.end()
+    assert told(live, user) == ["Count the lines", "There are 12."]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no flock")
+def test_a_file_system_without_locks_is_worked_on_without_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import fcntl
+
+    def refuse(handle: int, how: int) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    with Session(str(tmp_path), "codex", "s").held(time.monotonic() + 1) as session:
+        session.offset = 7
+    with Session(str(tmp_path), "codex", "s").held(time.monotonic() + 1) as session:
+        assert session.offset == 7

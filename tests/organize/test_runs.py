@@ -192,6 +192,19 @@ def test_an_end_ends_what_was_so_by_then_whenever_it_arrives(
         assert shared.then(day + 0.5) == now, day
 
 
+def test_what_is_said_late_is_over_with_what_was_told_to_be_over_after_it(shared: Arriving) -> None:
+    slot = Slot(shared)
+    for day in (0, 1):
+        slot.say(Said(day, "Oslo", None))
+    end = shared.say("Oslo", 4, ended=True)[0]
+    slot.say(Said(2, "Rome", None))
+    slot.say(Said(3, "Oslo", None))
+    runs = {("Oslo", 0, 2, frozenset({0, 1})), ("Rome", 2, 3, frozenset({2}))}
+    assert slot.runs() == {*runs, ("Oslo", 3, 4, frozenset({3}))}
+    shared.cube.write_soon(lambda tx: retract(tx, [end.id])).result()
+    assert slot.runs() == {*runs, ("Oslo", 3, None, frozenset({3}))}
+
+
 @QUICK
 @given(said=_messages, ends=_ends, order=st.randoms(use_true_random=False))
 def test_told_beginnings_and_ends_leave_the_same_whatever_arrives_first(

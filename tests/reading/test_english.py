@@ -6,6 +6,11 @@ import pytest
 from reading_cases import read
 
 FOUND: list[tuple[str, list[str]]] = [
+    ("I'm a vegetarian and allergic to nuts.", ["diet:vegetarian", "allergy:nuts"]),
+    ("I'm a nurse, and also severely allergic to cats.", ["job:nurse", "allergy:cats"]),
+    ("I am allergic to nuts and lactose intolerant.", ["allergy:nuts", "diet:lactose intolerant"]),
+    ("I'm vegetarian but not allergic to nuts.", ["diet:vegetarian"]),
+    ("I just started a new job as a data analyst at Acme.", ["job:data analyst", "employer:Acme"]),
     ("I moved to Oslo last week.", ["home_city:Oslo"]),
     ("I moved from Berlin to Oslo in 2020.", ["home_city:Oslo"]),
     ("I moved out of Berlin last month.", ["home_city:Berlin!"]),

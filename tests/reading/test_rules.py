@@ -85,6 +85,8 @@ def test_a_move_begins_at_its_date() -> None:
     assert (found.valid_from, found.valid_to, found.single) == (datetime(2024, 4, 29, tzinfo=UTC), None, True)
     (found,) = facts("我上周搬到上海了")
     assert found.valid_from == datetime(2024, 4, 29, tzinfo=UTC)
+    (found,) = facts("我下个月搬到上海。")
+    assert found.valid_from == datetime(2024, 6, 1, tzinfo=UTC)  # not yet
 
 
 def test_what_is_over_ends() -> None:
@@ -129,10 +131,17 @@ def test_events_need_a_past_date() -> None:
         ("And I live in Rome.", "The user lives in Rome."),
         ("I live at 14 Harrow Lane.", "The user lives at 14 Harrow Lane."),
         ("My new boss is Maria.", "The user has a new boss named Maria."),
+        ("I started a new job as a nurse.", "The user works as a nurse."),
+        ("My flight was moved to 20 May.", "The user's flight is on 20 May."),
     ],
 )
 def test_sentences_begin_with_their_subject(text: str, said: str) -> None:
     assert [f.text for f in facts(text)] == [said]
+
+
+def test_what_somebody_is_called_is_told_in_the_language_of_the_name() -> None:
+    assert [f.text for f in facts("Please call me Mara from now on.", user="marta")] == ["Marta is called Mara."]
+    assert [f.text for f in facts("以后叫我悦悦就行。", user="yue")] == ["yue叫悦悦。"]
 
 
 def test_a_time_of_day_alone_does_not_say_which_day() -> None:
@@ -211,6 +220,7 @@ def test_numbers_and_negation_are_part_of_the_key(one: str, other: str) -> None:
     [
         ("My desk is on floor 3.", "Actually, my desk is on floor 9."),
         ("My desk is on floor 3.", "My desk moved to floor 9."),
+        ("My exam is on 20 May at 9.", "My exam has been pushed back to 22 May."),
         ("My desk is on floor 3.", "My desk is not on floor 3 but on floor 9."),
         ("I live in Oslo.", "No, I live in Bergen."),
         ("My name is Al.", "I'm Alice."),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -253,6 +254,10 @@ def test_an_avoid_names_the_call_and_why() -> None:
     )
     text = policy_candidate(body, Applies(1.0, "input", {"f": "x"}), "c").item.text
     assert text.startswith("- Avoid `shell`: `touch /srv/x`, since shell fails with “read-only”.")
+    assert "Rather" not in text
+    instead = replace(body, body=replace(body.body, prefer="shell: touch /data/{f}"))
+    text = policy_candidate(instead, Applies(1.0, "input", {"f": "x"}), "c").item.text
+    assert "since shell fails with “read-only”. Rather: `shell`: `touch /data/x`." in text
 
 
 def test_a_skill_that_is_called_by_name_is_cut_where_it_must_be_and_says_so() -> None:

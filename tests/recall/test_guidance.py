@@ -182,11 +182,13 @@ def test_an_avoid_applies_to_the_very_call() -> None:
     assert applies(AVOID, Situation(tool="editor", input="touch /srv/x")) is None
 
 
-def test_after_the_fact_nobody_is_warned() -> None:
+def test_after_the_fact_nobody_is_warned_but_told_what_worked_instead() -> None:
     avoid = replace(AVOID, error="touch: /srv/{name}: Read-only file system")
     said = "touch: /srv/x: Read-only file system"
     assert how(avoid, tool="shell", error=said).by == "error"
     assert applies(avoid, Situation(tool="shell", input="touch /srv/x", error=said)) is None
+    instead = replace(avoid, prefer="shell: touch /data/{name}")
+    assert how(instead, tool="shell", input="touch /srv/x", error=said).values == {"name": "x"}
 
 
 @pytest.mark.parametrize(

@@ -150,6 +150,39 @@ async def test_what_is_too_large_or_not_wanted_keeps_its_reference_only(tmp_path
             AsyncMemOS(tmp_path, image_mb=wrong)
 
 
+def turn(*images: bytes, text: str = "Look at our plan.") -> Message:
+    """A user message with images, as a host hands it on."""
+    parts = tuple(Part(PartType.IMAGE, uri="sha256:" + "0" * 64, data=image) for image in images)
+    return Message("user", text, datetime.now(UTC), parts=parts)
+
+
+async def test_the_images_of_a_turn_are_kept_and_described_like_any_other(tmp_path: Path, server: LlmServer) -> None:
+    async with eyes(tmp_path / "home", server, image_mb=1) as m:
+        big = png(os.urandom(1 << 20))
+        begun = await m.start_turn(turn(png(), big), key="k", recall=False)
+        again = await m.start_turn(turn(png(), big), key="k", recall=False)
+        assert (again.message, again.repeated) == (begun.message, True)
+        assert any("image_mb" in notice for notice in begun.notices)
+        record = await m.get(begun.message)
+        assert (record.text, [one["uri"] for one in record.body["media"]]) == (
+            "Look at our plan.",
+            [ref(png()), ref(big)],
+        )
+        assert await m.image(ref(png())) == (png(), "image/png")
+        with pytest.raises(NotFound):
+            await m.image(ref(big))
+        await m.flush()
+        assert [f.text for f in await described(m)] != [] and len(server.requests) == 1
+        await m.delete(begun.message)
+        with pytest.raises(NotFound):
+            await m.image(ref(png()))
+    async with AsyncMemOS(tmp_path / "none", embedder="none", background=False, keep_images=False) as m:
+        begun = await m.start_turn(turn(png()), recall=False)
+        assert begun.notices == () and (await m.get(begun.message)).body["media"][0]["uri"] == ref(png())
+        with pytest.raises(NotFound):
+            await m.image(ref(png()))
+
+
 async def test_who_may_not_read_the_cube_gets_no_image(plain: AsyncMemOS) -> None:
     await plain.add(message(url(png())), user="ann")
     for cube in ("ann", None):

@@ -46,14 +46,22 @@ async def test_searches_are_counted_together_and_written_at_the_end(home: Path) 
 
 
 async def test_they_are_written_now_and_then_in_one_change(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    both, later = asyncio.Event(), uses.Uses._later
+
+    async def once_both_were_asked(self: uses.Uses) -> None:
+        await both.wait()
+        await later(self)
+
     monkeypatch.setattr(uses, "FLUSH_SECONDS", 0.05)
+    monkeypatch.setattr(uses.Uses, "_later", once_both_were_asked)
     async with AsyncMemOS(home, embedder="none", background=False) as memos:
         ids = await apart(memos, "The teal kayak", "A red kayak")
         async with memos._cube("default", None, "read") as (_, store):
             commits = store._writer.commits
             await memos.search("kayak")
             await memos.search("red kayak")
-            for _ in range(100):
+            both.set()
+            for _ in range(500):
                 await asyncio.sleep(0.02)
                 if store._writer.commits > commits:
                     break

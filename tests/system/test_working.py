@@ -176,7 +176,7 @@ async def test_a_worker_that_died_over_it_leaves_the_old_one_and_the_task(home: 
         added = await first.add("Kayak, again?", session="b")
         assert added.task is not None
         await first.tasks.wait(added.task)
-        for _ in range(100):
+        for _ in range(500):
             tasks = (await first.tasks.find(TaskQuery(kinds=[ORGANIZE]))).items
             if tasks and tasks[0].attempts:
                 break

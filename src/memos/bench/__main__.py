@@ -7,6 +7,7 @@ import asyncio
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from pathlib import Path
 
 from memos.bench import derived, extraction, feedback, locomo, reading, recall, speed
@@ -14,38 +15,16 @@ from memos.bench.pages import COMMAND, block, write_into
 from memos.errors import InvalidInput, MemosError
 from memos.system import AsyncMemOS
 
+# Measured on their own, with options of their own.
+_ALONE = ("serve", "evolution", "evolution-scale", "hooks", "hermes", "moving", "moving-plugin")
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Parse the arguments, measure, print, and put the tables into the documentation when asked."""
     given = sys.argv[1:] if argv is None else [*argv]
-    if given[:1] == ["serve"]:
-        from memos.bench import serve
-
-        return serve.main(given[1:])
-    if given[:1] == ["evolution"]:
-        from memos.bench import evolution
-
-        return evolution.main(given[1:])
-    if given[:1] == ["evolution-scale"]:
-        from memos.bench import evolution_scale
-
-        return evolution_scale.main(given[1:])
-    if given[:1] == ["hermes"]:
-        from memos.bench import hermes
-
-        return hermes.main(given[1:])
-    if given[:1] == ["hooks"]:
-        from memos.bench import hooks
-
-        return hooks.main(given[1:])
-    if given[:1] == ["moving"]:
-        from memos.bench import moving
-
-        return moving.main(given[1:])
-    if given[:1] == ["moving-plugin"]:
-        from memos.bench import moving_plugin
-
-        return moving_plugin.main(given[1:])
+    if given and given[0] in _ALONE:
+        measurement = import_module(f"memos.bench.{given[0].replace('-', '_')}")
+        return int(measurement.main(given[1:]))
     args = _parser().parse_args(given)
     try:
         blocks = asyncio.run(_measure(args))
@@ -63,7 +42,7 @@ def _parser() -> argparse.ArgumentParser:
     p = argparse.ArgumentParser(
         prog=COMMAND,
         description=__doc__,
-        epilog=f"Measured on their own: {COMMAND} serve|evolution|evolution-scale|hooks|hermes|moving|moving-plugin --help",
+        epilog=f"Measured on their own: {COMMAND} {'|'.join(_ALONE)} --help",
     )
     p.add_argument(
         "what",

@@ -147,7 +147,7 @@ def doctor(ctx: typer.Context, host: Host, project: Project = None, user_level: 
 
 def hook(
     ctx: typer.Context,
-    host: Annotated[str, typer.Argument(help="claude-code or codex.")],
+    host: Annotated[str, typer.Argument(help="claude-code, codex or dsh.")],
     event: Annotated[str | None, typer.Argument(help="The event, where its JSON does not say.")] = None,
     url: Annotated[str | None, typer.Option("--url", help="A MemOS server.", show_default=False)] = None,
     key_file: Annotated[
@@ -176,7 +176,8 @@ def _place(host: str, project: Path | None, user_level: bool) -> Place:
     if project is not None and user_level:
         raise InvalidInput("--project and --user-level exclude each other")
     if host not in HOSTS:
-        raise InvalidInput(f"unknown host {host!r}; known are {', '.join((*HOSTS, *PLUGINS))}")
+        known = ", ".join((*HOSTS, *PLUGINS))
+        raise InvalidInput(f"unknown host {host!r}; known are {known}. A host that speaks MCP runs `memos mcp`")
     return place_of(host, project.expanduser().absolute() if project is not None else None)
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections.abc import Callable
+from itertools import count
 from typing import TYPE_CHECKING
 
 from memos.errors import InvalidInput, NotFound
@@ -11,7 +13,11 @@ from memos.memory.ids import is_id
 
 if TYPE_CHECKING:
     from memos.cli.state import State
+    from memos.memory.episode import Episodes
+    from memos.storage.tasks import TaskPage
     from memos.sync import MemOS
+
+    Listed = TaskPage | Episodes
 
 SHORT = 8  # characters of an id in tables: its end, which is random (ids made in the same minute begin alike)
 LEAST = 6  # characters of a part of an id
@@ -53,50 +59,39 @@ def whole_id(system: MemOS, state: State, text: str) -> str:
 
 def whole_task_id(system: MemOS, text: str) -> str:
     """The same for the id of a task, among all that are kept."""
-    if is_id(text):
-        return text
-    if not could_be_id(text):
-        raise InvalidInput(
-            f"{text!r} is not a task id; give one as `memos tasks list` shows it, or {LEAST} characters or more of its "
-            "beginning or end"
-        )
-    part = text.replace("-", "").casefold()
-    found: list[str] = []
-    cursor: str | None = None
-    while len(found) <= _NAMED:
-        page = system.tasks.find(limit=_PAGE, cursor=cursor)
-        bare = ((task.id, task.id.replace("-", "")) for task in page.items)
-        found += [id for id, digits in bare if digits.startswith(part) or digits.endswith(part)]
-        if (cursor := page.cursor) is None:
-            break
-    if not found:
-        raise NotFound(f"no task has an id that begins or ends with {text!r}; `memos tasks list` shows them")
-    if len(found) > 1:
-        named = ", ".join(found[:_NAMED]) + (" …" if len(found) > _NAMED else "")
-        raise InvalidInput(f"{text!r} may be any of {named}; give more of it")
-    return found[0]
+    return _among(text, "task", lambda cursor: system.tasks.find(limit=_PAGE, cursor=cursor))
 
 
 def whole_episode_id(system: MemOS, state: State, text: str) -> str:
     """The same for the id of an episode, among the newest of the cube."""
+    return _among(
+        text,
+        "episode",
+        lambda cursor: system.episodes(limit=_PAGE, cursor=cursor, **state.where),
+        pages=_PAGES,
+    )
+
+
+def _among(text: str, what: str, after: Callable[[str | None], Listed], pages: int | None = None) -> str:
+    """The id that is meant, among those on the pages of a listing (`pages` of them at most, each `after` a cursor)."""
     if is_id(text):
         return text
     if not could_be_id(text):
         raise InvalidInput(
-            f"{text!r} is not an episode id; give one as `memos episodes list` shows it, or {LEAST} characters or more of its "
-            "beginning or end"
+            f"{text!r} is not {'an' if what[0] in 'aeiou' else 'a'} {what} id; give one as `memos {what}s list` shows it, or "
+            f"{LEAST} characters or more of its beginning or end"
         )
     part = text.replace("-", "").casefold()
     found: list[str] = []
     cursor: str | None = None
-    for _ in range(_PAGES):
-        page = system.episodes(limit=_PAGE, cursor=cursor, **state.where)
-        bare = ((episode.id, episode.id.replace("-", "")) for episode in page.items)
+    for _ in count() if pages is None else range(pages):
+        page = after(cursor)
+        bare = ((one.id, one.id.replace("-", "")) for one in page.items)
         found += [id for id, digits in bare if digits.startswith(part) or digits.endswith(part)]
         if (cursor := page.cursor) is None or len(found) > _NAMED:
             break
     if not found:
-        raise NotFound(f"no episode has an id that begins or ends with {text!r}; `memos episodes list` shows them")
+        raise NotFound(f"no {what} has an id that begins or ends with {text!r}; `memos {what}s list` shows them")
     if len(found) > 1:
         named = ", ".join(found[:_NAMED]) + (" …" if len(found) > _NAMED else "")
         raise InvalidInput(f"{text!r} may be any of {named}; give more of it")

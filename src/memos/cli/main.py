@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import errno
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
+from typer.models import TyperInfo
 
 from memos import __version__
 from memos.cli import (
@@ -45,11 +46,27 @@ from memos.errors import InvalidInput, MemosError
 
 _GLOBAL_VALUES = ("--home", "--user", "--cube", "--embedder")
 _GLOBAL_FLAGS = ("--json", "--debug")
+_SENTENCE = 400  # characters: no sentence of a help text is longer
 # Everything but RuntimeError, which is how typer ends a command.
 _BUGS = (
     ArithmeticError, AssertionError, AttributeError, ImportError, LookupError, MemoryError, NameError, RecursionError,
     TypeError, ValueError,
 )  # fmt: skip
+
+
+class Whole(TyperGroup):
+    """A group whose help shows the first sentence of each command to its end, over several lines where it takes them."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the commands in one column."""
+        names = self.list_commands(ctx)
+        _write_commands(formatter, "Commands", self, ctx, names, max((len(name) for name in names), default=0))
+
+
+def _write_commands(formatter: Any, title: str, group: TyperGroup, ctx: Any, names: Iterable[str], width: int) -> None:
+    found = [(name, command) for name in names if (command := group.get_command(ctx, name)) is not None]
+    with formatter.section(title):
+        formatter.write_dl([(name.ljust(width), command.get_short_help_str(_SENTENCE)) for name, command in found])
 
 
 class Commands(TyperGroup):
@@ -79,16 +96,9 @@ class Commands(TyperGroup):
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write the commands under the headings of their groups, in columns that line up."""
-        commands = {name: self.get_command(ctx, name) for name in self.list_commands(ctx)}
-        width = max(len(name) for name in commands)
+        width = max(len(name) for name in self.list_commands(ctx))
         for title, group in _GROUPS.items():
-            rows = [
-                (name.ljust(width), command.get_short_help_str(formatter.width - 6 - width))
-                for name in group
-                if (command := commands[name]) is not None
-            ]
-            with formatter.section(title):
-                formatter.write_dl(rows)
+            _write_commands(formatter, title, self, ctx, group, width)
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command."""
@@ -242,8 +252,12 @@ _COMMANDS = {name: what for commands in _GROUPS.values() for name, what in comma
 def _built(name: str) -> Any:
     what = _COMMANDS[name]
     if isinstance(what, typer.Typer):
-        group = typer.main.get_group(what)
-        group.name = name
+        group = typer.main.get_group_from_info(
+            TyperInfo(what, name=name, cls=Whole),
+            pretty_exceptions_short=what.pretty_exceptions_short,
+            suggest_commands=what.suggest_commands,
+            rich_markup_mode=what.rich_markup_mode,
+        )
         return group
     alone = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
     alone.command(name)(what)

@@ -18,13 +18,13 @@ _TICK = 0.2
 
 
 def finish_or_say(system: MemOS, state: State, expected: int = 1) -> str | None:
-    """Finish the waiting work; where the model that embeds cannot be had, a sentence about it: what was written is safe."""
+    """Finish the waiting work; where a model cannot be had, a sentence about it: what was written is safe."""
     try:
         finish(system, state, expected)
     except ModelError as e:
-        if e.code == "not_read":
-            return f"stored; {in_cli_words(str(e))} (`memos flush` tries again)"
-        return f"stored; not embedded yet: {in_cli_words(str(e))} (`memos flush` tries again)"
+        from memos.system.parts import left_undone
+
+        return f"stored; {in_cli_words(left_undone(e))} (`memos flush` tries again)"
     return None
 
 

@@ -299,6 +299,8 @@ def main(arguments: list[str] | None = None) -> int:
             _say(f"{verb} was refused and is not tried again")
     except (Away, Refused, TimeoutError) as e:
         _say(f"{e}; it is told again at the next event")
+    except OSError as e:
+        _say(f"cannot write ({e.strerror}); what is told waits until hosts/sessions of the data folder can be written")
     except ImportError as e:  # a package went, or MemOS was updated in part
         _say(f"MemOS cannot be loaded ({e}): install it again for {sys.executable}")
     except Exception as e:  # noqa: BLE001 - whatever it is, the host goes on

@@ -84,6 +84,8 @@ class Session:
                     os.close(self._lock)
                     raise TimeoutError("another hook of this session holds its state") from None
                 time.sleep(0.005)
+            except OSError:  # a file system without locks: as on Windows
+                break
         self.load()
         return self
 

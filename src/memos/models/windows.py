@@ -35,8 +35,13 @@ class Window:
 
 def estimated_tokens(text: str) -> int:
     """Guess the number of tokens, rather too many: one per 3 ASCII characters, one per other character; at least 1."""
+    return max(1, guessed_tokens(text, _ASCII_PER_TOKEN))
+
+
+def guessed_tokens(text: str, ascii_per_token: int) -> int:
+    """One for so many ASCII characters, one for each other character."""
     ascii_count = len(text) if text.isascii() else sum(map(str.isascii, text))
-    return max(1, -(-ascii_count // _ASCII_PER_TOKEN) + len(text) - ascii_count)
+    return -(-ascii_count // ascii_per_token) + len(text) - ascii_count
 
 
 def windows_of(texts: Sequence[str], owners: Sequence[int], longest: int) -> list[Window]:

@@ -29,6 +29,11 @@ def is_file(path: Path) -> bool:
     return False
 
 
+def is_unlinked(path: Path) -> bool:
+    """Whether a path is a file that is reached by no link: of a folder that a program made, a link leads elsewhere."""
+    return is_file(path) and not path.is_symlink() and not path.parent.is_symlink()
+
+
 def is_zip(path: Path) -> bool:
     """Whether a file begins like a zip."""
     return head(path, 4) in (b"PK\x03\x04", b"PK\x05\x06")

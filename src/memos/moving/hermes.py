@@ -13,7 +13,7 @@ from typing import Any
 from memos.errors import InvalidInput
 from memos.moving import shape
 from memos.moving.agent_turns import Turns
-from memos.moving.files import head, is_file, opened, text_of
+from memos.moving.files import head, is_file, is_unlinked, opened, text_of
 from memos.moving.foreign_sqlite import ForeignSqlite, Row, is_sqlite
 from memos.moving.guard import guarded
 from memos.moving.items import Bad, Item, Left, Told
@@ -58,11 +58,11 @@ def _read(path: Path) -> Iterator[Item]:
     home = _home(path) or path
     for folder in (home / "memories", home):
         for name in _NOTES:
-            if _plain(folder / name):
+            if is_unlinked(folder / name):
                 yield from _notes(folder / name)
     known: set[str] = set()
     state = home / "state.db"
-    if _plain(state):
+    if is_unlinked(state):
         try:
             yield from _state(state, known)
         except InvalidInput as e:
@@ -72,17 +72,13 @@ def _read(path: Path) -> Iterator[Item]:
 
 def _home(path: Path) -> Path | None:
     """The folder of Hermes that a path is, or whose `memories` it is."""
-    if any(_plain(path / "memories" / name) for name in _NOTES) or (
-        _plain(path / "state.db") and _is_state(path / "state.db")
+    if any(is_unlinked(path / "memories" / name) for name in _NOTES) or (
+        is_unlinked(path / "state.db") and _is_state(path / "state.db")
     ):
         return path
-    if path.name == "memories" and any(_plain(path / name) for name in _NOTES):
+    if path.name == "memories" and any(is_unlinked(path / name) for name in _NOTES):
         return path
     return None
-
-
-def _plain(path: Path) -> bool:
-    return is_file(path) and not path.is_symlink() and not path.parent.is_symlink()
 
 
 def _is_state(path: Path) -> bool:
@@ -166,7 +162,7 @@ def _session(db: ForeignSqlite, id: str, session: Row, seen: set[str], again: bo
         message["tool_calls"] = _decoded(row.get("tool_calls"), plain=True)
         if again:
             fields = [str(row.get(name)) for name in ("role", "tool_calls", "tool_call_id")]
-            own = shape.mark(*fields, _words(message["content"]))
+            own = shape.mark(*fields, shape.words(message["content"]))
             if own in seen:
                 continue
             seen.add(own)
@@ -178,14 +174,14 @@ def _session(db: ForeignSqlite, id: str, session: Row, seen: set[str], again: bo
 
 def _message(turns: Turns, message: Mapping[str, Any], id: str) -> Iterator[Item]:
     """One message in the way of OpenAI."""
-    role, text = message.get("role"), _words(message.get("content"))
+    role, text = message.get("role"), shape.words(message.get("content"))
     at = _time(message.get("timestamp"))
     if text.startswith(_SUMMARIES) or _MERGED in text[:200_000]:
         return
     if role == "user":
         yield from turns.user(text, id=id, at=at)
     elif role == "assistant":
-        turns.thought(_words(message.get("reasoning_content") or message.get("reasoning")))
+        turns.thought(shape.words(message.get("reasoning_content") or message.get("reasoning")))
         turns.assistant(text, id=id, at=at)
         calls = message.get("tool_calls")
         for call in calls if isinstance(calls, list) else ():
@@ -224,7 +220,7 @@ def _snapshots(folder: Path, known: set[str]) -> Iterator[Item]:
     both = 0
     found = (p for _, p in zip(range(_MOST_FILES), sorted(folder.glob("session_*.json")), strict=False))
     for path in found:
-        if not _plain(path):
+        if not is_unlinked(path):
             yield Bad(path.name[:200], "it is no plain file")
         elif path.stem.removeprefix("session_") in known:
             both += 1
@@ -271,15 +267,6 @@ def _decoded(value: Any, *, plain: bool = False) -> Any:
         return json.loads(value.removeprefix(_JSON))
     except (ValueError, RecursionError):
         return value
-
-
-def _words(content: Any) -> str:
-    """The text of a message, without its pictures."""
-    if isinstance(content, str):
-        return content
-    if not isinstance(content, list):
-        return ""
-    return "\n".join(p["text"] for p in content if isinstance(p, dict) and isinstance(p.get("text"), str))
 
 
 def _time(value: Any) -> str | None:

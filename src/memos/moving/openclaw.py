@@ -12,7 +12,7 @@ from typing import Any
 
 from memos.errors import InvalidInput
 from memos.moving import openclaw_files, openclaw_session
-from memos.moving.files import head, is_file, lines, opened, text_of
+from memos.moving.files import head, is_unlinked, lines, opened, text_of
 from memos.moving.foreign_sqlite import ForeignSqlite, is_sqlite
 from memos.moving.guard import guarded
 from memos.moving.items import Bad, Item, Left
@@ -68,13 +68,13 @@ def _root(path: Path) -> Path | None:
 
 
 def _is_agent(path: Path) -> bool:
-    return bool(_sessions(path / "sessions")) or _plain(path / "agent" / "openclaw-agent.sqlite")
+    return bool(_sessions(path / "sessions")) or is_unlinked(path / "agent" / "openclaw-agent.sqlite")
 
 
 def _agent(folder: Path, notes: set[str]) -> Iterator[Item]:
     known: set[str] = set()
     database = folder / "agent" / "openclaw-agent.sqlite"
-    if _plain(database):
+    if is_unlinked(database):
         yield from _kept(database, known, notes)
     yield from _session_files(folder / "sessions", known)
 
@@ -152,7 +152,7 @@ def _database(path: Path, known: set[str], notes: set[str]) -> Iterator[Item]:
 
 def _keys(path: Path) -> dict[str, str]:
     """The key of each session, from the index beside them."""
-    if not _plain(path):
+    if not is_unlinked(path):
         return {}
     try:
         with opened(path) as file:
@@ -177,7 +177,7 @@ def _files(folder: Path, end: str) -> list[Path]:
     if not folder.is_dir() or folder.is_symlink():
         return []
     found = sorted(p for _, p in zip(range(_MOST_FILES), folder.iterdir(), strict=False))
-    return [p for p in found if (p.name.endswith(end) or (end in p.name and _COPIES.search(p.name))) and _plain(p)]
+    return [p for p in found if (p.name.endswith(end) or (end in p.name and _COPIES.search(p.name))) and is_unlinked(p)]
 
 
 def _folders(folder: Path) -> list[Path]:
@@ -186,10 +186,6 @@ def _folders(folder: Path) -> list[Path]:
         return []
     found = sorted(p for _, p in zip(range(_MOST_FILES), folder.iterdir(), strict=False))
     return [p for p in found if p.is_dir() and not p.is_symlink() and _is_agent(p)]
-
-
-def _plain(path: Path) -> bool:
-    return is_file(path) and not path.is_symlink() and not path.parent.is_symlink()
 
 
 SOURCE = guarded("openclaw", "OpenClaw: its state folder, an agent, a workspace, or a session", _fits, _read)

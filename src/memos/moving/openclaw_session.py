@@ -160,13 +160,13 @@ def _message(turns: Turns, entry: Entry, message: Entry, where: str) -> Iterator
     at = shape.time(message.get("timestamp")) or shape.time(entry.get("timestamp"))
     id = shape.name(entry.get("id")) or shape.mark(where, str(at))
     if role == "user":
-        yield from _user(turns, message, _words(content), id, at)
+        yield from _user(turns, message, shape.words(content), id, at)
     elif role == "assistant":
         _assistant(turns, message, content, id, at)
     elif role in ("toolResult", "tool"):
         call = str(message.get("toolCallId") or message.get("tool_call_id") or "")
         ok, took = _went(message)
-        turns.result(call, _words(content), ok=ok, tool=str(message.get("toolName") or "")[:200], duration=took)
+        turns.result(call, shape.words(content), ok=ok, tool=str(message.get("toolName") or "")[:200], duration=took)
     elif not isinstance(role, str):
         yield Bad(where, "the message has no role")
 
@@ -217,11 +217,3 @@ def _went(message: Entry) -> tuple[bool | None, float | None]:
     if isinstance(took, bool) or not isinstance(took, (int, float)) or not 0 <= took < 1e12:
         return ok, None
     return ok, took / 1e3
-
-
-def _words(content: Any) -> str:
-    if isinstance(content, str):
-        return content
-    if not isinstance(content, list):
-        return ""
-    return "\n".join(b["text"] for b in content if isinstance(b, dict) and isinstance(b.get("text"), str))

@@ -24,6 +24,15 @@ def text(value: Any) -> str | None:
     return value if isinstance(value, str) and value.strip() else None
 
 
+def words(content: Any) -> str:
+    """The text of a chat message, without its pictures; nothing for what is no content."""
+    if isinstance(content, str):
+        return content
+    if not isinstance(content, list):
+        return ""
+    return "\n".join(part["text"] for part in content if isinstance(part, dict) and isinstance(part.get("text"), str))
+
+
 def name(value: Any) -> str | None:
     """An id or a name, from a text or a number."""
     if isinstance(value, bool) or not isinstance(value, (str, int)):

@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from memos.errors import MemosError, StorageError
+from memos.errors import UNFORESEEN, StorageError
 from memos.logs import get_logger
 from memos.memory.forgotten import readable
 from memos.memory.model import Memory, Status
@@ -25,11 +25,6 @@ from memos.storage.tasks import MAX_ATTEMPTS
 log = get_logger(__name__)
 
 BATCH = 64
-
-_UNREADABLE = (
-    *(MemosError, ValueError, LookupError, TypeError, AttributeError, AssertionError),
-    *(RecursionError, ArithmeticError),  # a date that no calendar has is an OverflowError
-)
 
 Reader = Callable[[Memory, Sequence[Memory]], Reading]
 
@@ -77,7 +72,7 @@ def _read(
             if not isinstance(reading, Reading):  # a reader may be a model's, whose answers are not ours to trust
                 raise TypeError(f"the reader answered {type(reading).__name__}")
             out.append((trace, reading))
-        except _UNREADABLE as e:
+        except UNFORESEEN as e:
             log.warning("read_failed", memory=trace.id, error=type(e).__name__)
             out.append((trace, f"{type(e).__name__}: {e}"))
     return out
@@ -89,7 +84,7 @@ async def _with_corrections(store: CubeStore, trace: Memory, reading: Reading) -
         return await corrected(store, trace, reading)
     except StorageError:
         raise
-    except _UNREADABLE as e:
+    except UNFORESEEN as e:
         log.warning("correction_failed", memory=trace.id, error=type(e).__name__)
         return f"{type(e).__name__}: {e}"
 
@@ -146,7 +141,7 @@ async def _one(store: CubeStore, trace: Memory, found: Reading | Corrected | str
         return await store.write(apply, change)
     except StorageError:
         raise
-    except _UNREADABLE as e:  # whatever it is, the other messages go on
+    except UNFORESEEN as e:  # whatever it is, the other messages go on
         log.error("digest_failed", memory=trace.id, error=f"{type(e).__name__}: {e}")
         error = f"{type(e).__name__}: {e}"
         await store.write(lambda tx: tx.fail(trace.id, DIGEST, error), change)

@@ -24,7 +24,7 @@ from memos.organize.known import SAID_AS, as_known, own_words, without_note
 from memos.organize.similar import Said, sense_key
 from memos.organize.subjects import resolved
 from memos.storage.ports import LEANS, READER, WAS_TRUE, WriteTx
-from memos.storage.timeline import CONTESTED, RIVAL, first_said, last_said, settle, split
+from memos.storage.timeline import CONTESTED, RIVAL, first_said, last_said, settle, split, told_over
 
 _START = datetime(1, 1, 1, tzinfo=UTC)
 _END = datetime(9999, 12, 31, tzinfo=UTC)
@@ -250,6 +250,8 @@ def _place(
         settle(tx, s.slot)
         return
     ends = [m.valid_to for m in known if _tells_end(m, s, said) and m.valid_to is not None and m.valid_to >= since]
+    former = [m for m in stays if first_said(m) <= said]
+    ends += [end for _, end in told_over(tx, former, s.key, said) if end >= since]
     if after is not None:
         ends.append(max(since, after.valid_from or since))
     fact = _add(tx, trace, s, since, outcome, min(ends, default=None))

@@ -309,11 +309,7 @@ class _Clause:
         starts = "starts" in rule.flags or (
             mention is not None and mention.precision == "range" and "since" in rule.flags
         )
-        return (
-            (mention.from_, None)
-            if starts and mention is not None and mention.from_ <= self.scene.now
-            else (None, None)
-        )
+        return (mention.from_, None) if starts and mention is not None else (None, None)
 
     def _date(self, end: int) -> DateMention | None:
         return next(iter(self.scene.dates_in(self.start, end)), None)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cached_property
 
 from memos.reading import endings, english, possessions, relatives, statements
@@ -58,6 +59,10 @@ _CLAUSE_END = re.compile(
 )
 # What every sentence of english.INVERTED holds.
 _MAY_TURN = re.compile(r" (?:what|where) i\b| is my\b", re.IGNORECASE)
+# A second complement of "be": "I'm vegetarian and allergic to nuts".
+_ALSO_IS = re.compile(
+    r",?(?: and|,)(?: also)? (?=(?:\w+ly |very |highly )?allergic to |(?:\w+ly )?(?:lactose|gluten)[ -]intolerant\b)"
+)
 _SECOND = re.compile(r",?(?: and|,)(?: (?:also|now|then|currently))?(?= [a-z]+\b)")
 # No sentence of a person is longer; a paste or a list without full stops is.
 _LONGEST = 1_500
@@ -220,6 +225,8 @@ class _Reader:
         """Further verbs of the same subject: "I live in Oslo and work at Acme"."""
         if first.modal or first.negated or first.tense == FUTURE:
             return
+        if first.verb == "be" and (also := _ALSO_IS.search(self.text, first.rest, clause_end)):
+            yield from self.verbs.by_rules(subject, replace(first, rest=also.end()), lead, clause_end)
         for joint in _SECOND.finditer(self.text, first.rest, clause_end):
             phrase = parse(self.text, joint.end(), clause_end)
             if (

@@ -28,7 +28,7 @@ from memos.text.dates import DateMention
 
 _ENDED = re.compile(r"\b(?:any ?more|any longer)\b", re.IGNORECASE)
 _SINCE = re.compile(r"\b(?:since|for)\b[^,.;]*$", re.IGNORECASE)
-_ARTICLE = re.compile(r"\b(?:an?|the|my|our|some) (?:[\w-]+ )*$", re.IGNORECASE)
+_ARTICLE = re.compile(r"\b(?:an?|the|my|our|some) (?:(?!as )[\w-]+ )*$", re.IGNORECASE)
 _THE = re.compile(r"\bthe $", re.IGNORECASE)
 _WITH_ARTICLE = ("device", "job", "product", "place_of_help")
 _UNTIL = re.compile(r"\b(?:until|till|through)\s+(?:the )?(?:\w+ )?$", re.IGNORECASE)

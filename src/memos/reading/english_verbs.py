@@ -220,7 +220,7 @@ VERBS: Mapping[str, tuple[VerbRule, ...]] = {
     "start": (
         VerbRule(
             _lead(
-                r"(?:working |my new job |a new job |a job |my job |my new role |a new role )(?:at|with|for) (?:the )?"
+                rf"(?:working |my new job |a new job |a job |my job |my new role |a new role ){_AS}(?:at|with|for) (?:the )?"
             ),
             "organisation",
             "employer",

@@ -92,7 +92,7 @@ class _Reader:
 
     def read(self, item: object, where: str) -> None:
         if isinstance(item, Message):
-            message = _checked(item, where)
+            message = checked_message(item, where)
         elif isinstance(item, str):
             text = well_formed(item)
             message = self._message(self.role, (Part(PartType.TEXT, text=text),), {}, where)
@@ -241,8 +241,8 @@ def _clean(value: Any, where: str, depth: int) -> Any:
     return [_clean(item, where, depth + 1) for item in value]
 
 
-def _checked(message: Message, where: str) -> Message:
-    """A `Message` made by the caller, with what the type checker cannot promise checked."""
+def checked_message(message: Message, where: str) -> Message:
+    """A `Message` made by the caller, with what the type checker cannot promise checked. Raises InvalidInput naming `where`."""
     _role(message.role, f"{where}.role")
     if not isinstance(message.text, str):
         raise InvalidInput(f"{where}.text is of type {type(message.text).__name__}; give a string")

@@ -27,7 +27,8 @@ _FAVOURITE = LazyPattern(
 )
 _BECOMES = LazyPattern(
     r"(?P<np>[A-Za-z][\w'’/-]*(?: [\w'’#/-]+){0,3}?) (?:has )?(?:just )?(?P<be>is now|are now|is|are"
-    r"|isn['’]t|aren['’]t|moved to|changed to|was moved to|was changed to|switched to)"
+    r"|isn['’]t|aren['’]t|(?:was |got |been )?(?:moved|changed|switched|pushed(?: back| out)?|postponed|rescheduled|brought forward) to"
+    r"|(?:was |got |been )?(?:postponed|rescheduled|put off) (?:until|till|for))"
     r"(?P<adv>(?: (?:not|now|currently|actually|still|no longer|always|usually|just))*) (?=\S)"
 )
 _CURRENT = LazyPattern(r"^(?:(?:new|current|present|latest|updated|new and only) )+(?=\w)")
@@ -51,6 +52,7 @@ _WORD_LIST = LazyPattern(
     r"[\w'’-]+(?: [\w'’-]+){0,2}(?:, [\w'’-]+(?: [\w'’-]+){0,2}?)*,? (?:and|&) [\w'’-]+(?: [\w'’-]+){0,2}?(?=\s*(?:[.;!\n]|$))"
 )
 _DUE = LazyPattern(r"(?:due|scheduled|booked|set)(?: (?:on|by|in|at|for))? ", re.IGNORECASE)
+_BARE_DAY = LazyPattern(r"(?:the )?\d{1,2}(?:st|nd|rd|th)?\b(?!:)|[A-Z][a-z]+(?:day\b| \d)")
 _AT_HOUR = LazyPattern(r",? (?:at|@) \d{1,2}(?::\d\d)?(?: ?[ap]\.?m\b\.?)?(?![\d:])")
 EVENTS = words(
     """
@@ -228,7 +230,7 @@ def _due(scene: Scene, noun: str, place: Place, start: int, clause_end: int) -> 
     said = place.text[place.at : stop]
     return scene.finding(
         Kind.COMMITMENT,
-        sentence(f"{scene.who}'s {noun}", f"is {said}"),
+        sentence(f"{scene.who}'s {noun}", f"is {'on ' if _BARE_DAY.match(said) else ''}{said}"),
         noun,
         (place.at, stop),
         (start, stop),

@@ -20,6 +20,7 @@ from memos.reading.finding import Finding
 from memos.reading.hygiene import strip_injected, why_not
 from memos.reading.scene import Scene
 from memos.reading.sense import makes_sense
+from memos.reading.wording import sentence
 from memos.text.names import Name, NameType
 
 _HAN = re.compile("[\u4e00-\u9fff]")
@@ -84,8 +85,8 @@ def _called(scene: Scene, found: list[Finding]) -> Iterable[Finding]:
             continue
         span = (other.start, other.end)
         found[:] = [f for f in found if not (f.attribute == "always" and f.start <= other.start and other.end <= f.end)]
-        han = _HAN.search(scene.who) is not None
-        text = f"{scene.who}叫{other.name}。" if han else f"{scene.who} is called {other.name}."
+        han = _HAN.search(scene.who) or _HAN.search(other.name)
+        text = f"{scene.who}叫{other.name}。" if han else sentence(scene.who, f"is called {other.name}")
         name = Name(other.name, other.start, other.end, NameType.PERSON, 0.9)
         yield replace(
             scene.finding(Kind.PROFILE, text, "nickname", span, span, single=True, confidence=0.9), mentions=(name,)

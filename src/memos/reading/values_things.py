@@ -26,6 +26,8 @@ _THE_LIKED = re.compile(
     r"|weekend|piano|guitar|violin|theat(?:re|er)|city"
     r"|countryside|desert|forest|gym|cinema|opera|ballet|dark)\b(?! \w)|smell of |sound of |taste of |[A-Z])"
 )
+# What somebody is, and not what she is allergic to.
+_STATES = words("intolerant allergic vegan vegetarian pescatarian diabetic asthmatic celiac coeliac pregnant")
 _DEICTIC = re.compile(r"\b(?:this|that|these|those|them|it|him|her|you|your|yours|there|here|its)\b", re.IGNORECASE)
 _NUMBER_WORDS = (
     r"one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen"
@@ -84,6 +86,8 @@ def a_list(place: Place) -> list[Value]:
             "just",
         ):
             break
+        if word.split()[-1] in _STATES:
+            break  # "nuts and lactose intolerant"
         found.append(Value(match.start("v"), match.end("v")))
         link = re.compile(r"(?:, (?:and |or |as well as )?| and | or |,? & )(?!so\b|but\b|I\b|it\b|my\b)").match(
             place.text, match.end(), place.end

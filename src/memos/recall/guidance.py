@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from memos.memory.acting import RecalledItem, Tier
 from memos.memory.learned import NOT_IN, TOLD_IN, Action, Form, Hint, Parameter, Policy, PolicyBody, State
@@ -35,13 +35,14 @@ from memos.text.lazy import LazyPattern
 SAID = 300  # characters of a phrase that are shown
 UNTESTED = 0.7  # share of its rank that a candidate keeps
 SUCCEEDS = " succeeds"  # with which a check ends that is a call
+FORBIDDEN = 0.9  # strength of what an agent is never to do, wherever it was told so
 POOL = 20  # policies whose trials are looked up
 _ORDER: Mapping[Form, int] = {Form.DIRECTIVE: 0, Form.FIX: 3, Form.PATH: 4, Form.AVOID: 5}
 _ANSWERING = LazyPattern(
-    r"\b(?:answer|repl(?:y|ies)|respond|respons\w+|explain|speak|talk|call me|address|sentences?|emojis?|short|brief)\b"
-    r"|回答|回复|答复|说话|称呼|解释|表情|简短",
+    r"\b(?:answer|repl(?:y|ies)|respond|respons\w+|explain|speak|talk|emojis?)\b|回答|回复|答复|说话|解释|表情",
     re.IGNORECASE,
 )  # what holds of whatever is said, by whomever
+_ANY_WORK = words_of("run use add make set get file new change do work start show project user task").terms
 _HINTS = 2.0  # where hints stand
 
 
@@ -67,6 +68,7 @@ def matching(lore: Lore, now: Situation, asked: Words | None, user: str | None =
         for entry in lore.policies.values()
         if _may_tell(entry, user, now) and (how := applies(entry.body, now, asked=asked, said=entry.words)) is not None
     ]
+    found = [Matched(m.entry, replace(m.how, here=False)) if _told_elsewhere(m.entry, now) else m for m in found]
     found = _fit_for_here([m for m in found if not (now.error and _tried_in_vain(m, now))])
     found.sort(key=lambda m: (-_first(m), m.id))
     return found[:POOL]
@@ -84,20 +86,29 @@ def _may_tell(entry: Entry[PolicyBody], user: str | None, now: Situation) -> boo
 
 
 def _concerns(entry: Entry[PolicyBody], now: Situation) -> bool:
-    """Whether a directive that holds everywhere concerns who is told: it was told this agent, or told in this environment, or it
-    says how to answer, or is about what is asked or called. Nor does it where something else was said of this environment.
+    """Whether a directive that holds everywhere concerns an agent at work: it was told in this environment; elsewhere, where it
+    says how to answer, is about what is asked or called, or forbids something to this agent. Not where something else was said
+    of this environment.
     """
-    told, body = entry.memory.body.get(TOLD_IN) or (), entry.body
     if now.environment and now.environment in (entry.memory.body.get(NOT_IN) or ()):
         return False
-    if not told or not now.environment or body.scope != "all":
+    if not _told_elsewhere(entry, now):
         return True
-    if any(now.environment == place or now.agent == agent for place, agent in told):
+    told, body = entry.memory.body[TOLD_IN], entry.body
+    if body.avoid and not body.prefer and body.strength >= FORBIDDEN and any(now.agent == agent for _, agent in told):
         return True
     if _ANSWERING.search(entry.memory.text):
         return True
     here = " ".join((now.goal, now.tool, now.input, now.error))
-    return bool(words_of(entry.memory.text).terms & words_of(here).terms)
+    return bool((words_of(entry.memory.text).terms & words_of(here).terms) - _ANY_WORK)
+
+
+def _told_elsewhere(entry: Entry[PolicyBody], now: Situation) -> bool:
+    """Whether a directive without a scope was told an agent at work in other environments than this one."""
+    told, body = entry.memory.body.get(TOLD_IN) or (), entry.body
+    if body.form is not Form.DIRECTIVE or body.scope != "all" or not now.environment:
+        return False
+    return bool(told) and all(place not in ("", now.environment) for place, _ in told)
 
 
 def _fit_for_here(found: list[Matched]) -> list[Matched]:
@@ -112,7 +123,7 @@ def policy_candidate(policy: Policy, how: Applies, cube: str) -> Candidate:
     """The line of a policy that applies."""
     body = policy.body
     if body.form is Form.DIRECTIVE:
-        text, rank, place = _directive(policy), 2 + body.strength * how.strength, -body.strength
+        text, rank, place = _directive(policy, how), 2 + body.strength * how.strength, -body.strength
     elif body.edited and policy.memory.text.strip():
         text, rank = _written(policy, how), _rank(policy, how)
         place = _ORDER[body.form]
@@ -234,10 +245,12 @@ def _written(policy: Policy, how: Applies) -> str:
     return f"- {said}{known_of((_since(policy), 'written by a person', sure))} {mark(Tier.GUIDANCE, policy.id)}"
 
 
-def _directive(policy: Policy) -> str:
+def _directive(policy: Policy, how: Applies) -> str:
     """What somebody wants, in the words in which it was said where they are known."""
     body, text = policy.body, " ".join(policy.memory.text.split())
     scope = "" if body.scope == "all" else f"for {escape(body.scope.replace(':', ' ', 1))}"
+    if how.here is False:
+        scope = f"told in {escape(', '.join(dict.fromkeys(place for place, _ in policy.memory.body.get(TOLD_IN, ()))))}"
     strength = f"strength {body.strength:.2f}"
     own = bool(text) and (body.edited or body.author == "user") and text not in _as_kept(body)
     if own or not (body.prefer or body.avoid):

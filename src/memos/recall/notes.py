@@ -75,6 +75,8 @@ def world_candidates(entries: Iterable[Entry[WorldBody]], now: Situation, asked:
         here = bool(now.environment) and body.environment == now.environment
         if body.environment and now.environment and not here:
             continue
+        if now.error and body.section == "environment":  # what is there is no help where a call failed
+            continue
         likeness = _of_subject(asked, entry)
         if likeness < LEAST_WORLD:
             continue

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from memos.errors import InvalidInput
+from memos.memory.ids import is_id
 from memos.scheduler.kinds import DIGEST, SWEEP, plan_of
 from memos.storage.ports import CubeInfo
 from memos.storage.sqlite.registry import SqliteRegistry
@@ -40,6 +41,12 @@ def cube_task(
         priority=plan_of(kind).priority,
         delay=delay,
     )
+
+
+def ids_of(task: Task) -> list[str]:
+    """The ids a task names; none: everything that was marked before it."""
+    ids = task.payload.get("ids", [])
+    return [id for id in ids if isinstance(id, str) and is_id(id)] if isinstance(ids, list) else []
 
 
 async def cube_of(task: Task, registry: SqliteRegistry, queue: TaskQueue) -> CubeInfo | None:

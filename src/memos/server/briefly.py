@@ -1,5 +1,5 @@
-"""What answers with many memories show of long lists of sources: the first and the last. A fact that was said a thousand times rests
-on a thousand records; one memory, read by its id, names them all.
+"""What answers with many memories show of long lists of sources: the first and the last. A fact that was said a thousand times
+rests on a thousand records; one memory, read by its id, names them all.
 """
 
 from __future__ import annotations

@@ -41,13 +41,13 @@ def settle(tx: WriteTx, slot: str, without: Collection[str] = ()) -> list[Memory
     """
     over = [m for m in tx.find_slot(slot, WAS_TRUE) if m.body.get("past") and m.id not in without]
     stays = stays_of(tx, slot, without)
-    while cut := _interrupted(stays, over):
+    while cut := _interrupted(tx, stays, over, without):
         split(tx, *cut)
         stays = stays_of(tx, slot, without)
     while parts := _one_run(tx, stays, over, without):
         _join(tx, *parts)
         stays = stays_of(tx, slot, without)
-    placed = [(stay, _settle_one(tx, stay, stays[i + 1 :], over, without)) for i, stay in enumerate(stays)]
+    placed = [(stay, _settle_one(tx, stay, stays[:i], stays[i + 1 :], over, without)) for i, stay in enumerate(stays)]
     return [now for was, now in placed if was.status is not Status.ACTIVE and now.status is Status.ACTIVE]
 
 
@@ -150,13 +150,17 @@ def last_said(memory: Memory) -> datetime:
     return max((s.time for s in memory.sources if s.time is not None), default=memory.recorded_at or _START)
 
 
-def _interrupted(stays: Sequence[Memory], over: Sequence[Memory]) -> tuple[Memory, datetime] | None:
+def _interrupted(
+    tx: WriteTx, stays: Sequence[Memory], over: Sequence[Memory], without: Collection[str]
+) -> tuple[Memory, datetime] | None:
     """A run of one value, and when another was said within it, or that it is over."""
     for i, stay in enumerate(stays):
         key, begin, until = stay.body.get("key"), first_said(stay), last_said(stay)
         times = [first_said(m) for m in stays[i + 1 :] if m.body.get("key") != key]
         ends = [(m, m.valid_to) for m in over if m.body.get("key") == key and m.valid_to is not None]
         times += [max(first_said(m), end) for m, end in ends if first_said(m) > begin and end >= _begin(stay)]
+        late = told_over(tx, stays[:i], key, begin, without)
+        times += [max(told_at, end) for told_at, end in late if end >= _begin(stay)]
         if at := min((t for t in times if begin < t < until), default=None):
             return stay, at
     return None
@@ -166,22 +170,27 @@ def _one_run(
     tx: WriteTx, stays: Sequence[Memory], over: Sequence[Memory], without: Collection[str]
 ) -> tuple[Memory, Memory] | None:
     """Two stays, one after the other, of a value that was not over when it was said again."""
-    for stay, later in itertools.pairwise(stays):
+    for i, (stay, later) in enumerate(itertools.pairwise(stays)):
         if stay.body.get("key") is None or stay.body["key"] != later.body.get("key"):
             continue  # what has no key cannot be told to say the same
-        own = _own_end(tx, stay, tx.edges(stay.id, "in", (EdgeType.SUPERSEDES,)), over, without)
+        own = _own_end(tx, stay, stays[:i], tx.edges(stay.id, "in", (EdgeType.SUPERSEDES,)), over, without)
         if own is None or first_said(later) < own:
             return stay, later
     return None
 
 
 def _settle_one(
-    tx: WriteTx, stay: Memory, after: Sequence[Memory], over: Sequence[Memory], without: Collection[str]
+    tx: WriteTx,
+    stay: Memory,
+    before: Sequence[Memory],
+    after: Sequence[Memory],
+    over: Sequence[Memory],
+    without: Collection[str],
 ) -> Memory:
     """Bring the end of one value, and what is said to have replaced it, in line with those said after it."""
     begin = _begin(stay)
     edges = tx.edges(stay.id, "in", (EdgeType.SUPERSEDES,))
-    own = _own_end(tx, stay, edges, over, without)
+    own = _own_end(tx, stay, before, edges, over, without)
     cut = max(begin, min(map(_begin, after))) if after else None
     until = min((t for t in (own, cut) if t is not None), default=None)
     by = after[0].id if cut is not None and (own is None or cut < own) else None
@@ -198,9 +207,14 @@ def _settle_one(
 
 
 def _own_end(
-    tx: WriteTx, stay: Memory, edges: Sequence[Edge], over: Sequence[Memory], without: Collection[str]
+    tx: WriteTx,
+    stay: Memory,
+    before: Sequence[Memory],
+    edges: Sequence[Edge],
+    over: Sequence[Memory],
+    without: Collection[str],
 ) -> datetime | None:
-    """When a value ended, by what was said of it alone."""
+    """When a value ended, by what was said of it alone. `before`: the values said earlier."""
     ends = []
     replaced = False
     for edge in edges:
@@ -216,7 +230,26 @@ def _own_end(
     for m in over:
         if m.body.get("key") == stay.body.get("key") and m.valid_to is not None and first_said(m) > first_said(stay):
             ends += [m.valid_to] if m.valid_to >= _begin(stay) else []
+    late = told_over(tx, before, stay.body.get("key"), first_said(stay), without)
+    ends += [end for _, end in late if end >= _begin(stay)]
     return max(min(ends), _begin(stay)) if ends else None
+
+
+def told_over(
+    tx: WriteTx, before: Sequence[Memory], key: object, said: datetime, without: Collection[str] = ()
+) -> list[tuple[datetime, datetime]]:
+    """When something was told after `said` of the runs `before` of a value, and when it was over: a late run is over with them."""
+    out = []
+    for run in before:
+        if key is None or run.body.get("key") != key:
+            continue
+        for edge in tx.edges(run.id, "in", (EdgeType.SUPERSEDES,)):
+            by = None if edge.src in without else tx.get(edge.src)
+            if by is None or by.layer is not Layer.TRACE or by.status is Status.RETRACTED or edge.valid_from is None:
+                continue
+            if (told_at := by.happened_at or _START) > said:
+                out.append((told_at, edge.valid_from))
+    return out
 
 
 def _stands(tx: WriteTx, id: str, without: Collection[str], slot: str | None) -> bool:

@@ -31,11 +31,14 @@ from memos.memory.acting import (
 )
 from memos.memory.episode import Relation, StepReport
 from memos.memory.ids import is_id
-from memos.memory.message import Message
+from memos.memory.image import Image
+from memos.memory.message import Message, Part
 from memos.memory.number import whole
 from memos.memory.time import utcnow
 from memos.reading.hygiene import strip_injected
+from memos.reading.messages import checked_message
 from memos.reading.parts import is_blank, well_formed
+from memos.reading.store import images_of
 from memos.storage.ports import Change, CubeInfo
 from memos.storage.sqlite import lived
 from memos.storage.sqlite.cube import SqliteCube
@@ -59,7 +62,7 @@ class Acting(Base):
 
     async def start_turn(
         self,
-        text: str,
+        text: str | Message,
         *,
         session: str = DEFAULT_SESSION,
         agent: str = DEFAULT_AGENT,
@@ -74,7 +77,7 @@ class Acting(Base):
         cube: str | None = None,
     ) -> TurnStarted:
         """A user message came in: store it, find out whether it goes on with the session's task, and recall what the agent
-        should know.
+        should know. `text`: the words, or a Message, whose images are kept as `add` keeps them.
 
         `environment`: a name of where the agent works (a host, a repository), to which what is learned of the world is tied.
         `task`: `new` or `same` where the caller knows; `auto` finds out. `key`: one for each message, given again when the call
@@ -88,15 +91,17 @@ class Acting(Base):
         whole(max_tokens, "max_tokens", least=0, most=MOST_TOKENS)
         also = [check_name(one, "also") for one in listed(also, "also")]
         words, parts = strip_injected(said.text)[0], self._parts()
+        images, too_large = self._images(said)
         await parts.background.check_room(user)
         async with self._cube(user, cube, "write") as (info, store):
             judged = await self._judged(store, who, words, at_, user) if choice == "auto" else None
             fine, unread = parts.understanding.is_fine(None, info)
+            see = bool(images) and parts.seeing.is_wanted(None, info)
             records, told = records_of(said, who, "turn", key), directives_of(words, environment=place, agent=agent)
-            begin = Begin(who, said, words, at_, key, choice, place, judged, records, told, fine)
+            begin = Begin(who, said, words, at_, key, choice, place, judged, records, told, fine, images, see)
             with parts.vectors.attending():
                 begun, stored = await store.write(begin, Change(actor=user, cause="turn"))
-            notices = await self._handed_on(info, stored, user, fine, unread)
+            notices = await self._handed_on(info, stored, user, fine, unread, see=see)
             if begun.wakes:
                 await parts.evolving.soon(info, self.settings.reward_window)
         recalled = Recalled(Trigger.TURN)
@@ -105,7 +110,7 @@ class Acting(Base):
         return TurnStarted(
             *(info.name, stored.episode, stored.turn, stored.message or "", begun.relation, recalled, begun.closed),
             repeated=stored.repeated,
-            notices=(*begun.place.notices, *notices),
+            notices=(*begun.place.notices, *too_large, *notices),
         )
 
     async def report_step(
@@ -333,10 +338,18 @@ class Acting(Base):
             raise InvalidInput(f"at: {e}") from e
 
     def _message(self, text: object, what: str, role: str, at: When) -> Message:
+        parts: tuple[Part, ...] = ()
+        if isinstance(text, Message):
+            given = checked_message(text, what)
+            text, parts = given.text, given.parts
         if not isinstance(text, str) or is_blank(text):
             raise InvalidInput(f"{what} is blank or no text ({text!r:.40}); give the words that were said")
         zone = self.settings.timezone
-        return Message(role, well_formed(text), self._moment(at), zone=zone, time_given=at is not None)
+        return Message(role, well_formed(text), self._moment(at), zone=zone, time_given=at is not None, parts=parts)
+
+    def _images(self, said: Message) -> tuple[Mapping[str, Image], tuple[str, ...]]:
+        """The images of a message that are kept, and a notice for each that is too large."""
+        return images_of([said], self.settings.image_mb << 20) if self.settings.keep_images else ({}, ())
 
     def _calls(self, steps: object) -> list[Call]:
         if isinstance(steps, (str, bytes, Mapping)) or not isinstance(steps, Sequence):
@@ -365,16 +378,17 @@ class Acting(Base):
         return known[0].id, await judge(model, words, known[1], by_rule)
 
     async def _handed_on(
-        self, info: CubeInfo, stored: Stored, user: str, fine: bool, unread: str | None
+        self, info: CubeInfo, stored: Stored, user: str, fine: bool, unread: str | None, *, see: bool = False
     ) -> tuple[str, ...]:
-        """Have what was stored read for facts, and embedded; the notices to give."""
+        """Have what was stored read for facts, and embedded, and (`see`) its images described; the notices to give."""
         if stored.repeated:
             return ()
         if not stored.digest:
             if stored.steps:
                 self._parts().background.wake(info, user)
             return ()
-        handed = await self._parts().background.added(info, list(stored.digest), user, None, fine=fine)
+        shown = list(stored.digest[:1]) if see else []  # of a message in parts, the first has the marks
+        handed = await self._parts().background.added(info, list(stored.digest), user, None, fine=fine, see=shown)
         return tuple(n for n in (unread, handed.notice) if n is not None)
 
     async def _recall_for_turn(

@@ -55,11 +55,10 @@ class Entities(Base):
         self, name: str, *, user: str = DEFAULT_USER, cube: str | None = None
     ) -> builtins.list[Entity]:
         """The entities that bear exactly this name or alias, in any case: one, unless things of several types do."""
-        wanted = _checked(name).casefold()
+        wanted = _checked(name)
         async with self._cube(user, cube, "read") as (_, store):
             await self._parts().background.catch_up(store)
-            found = await _by_part(store, wanted, _ENTITY, NOW)
-        return [Entity.of(m) for m in found if wanted in _names(m)]
+            return [Entity.of(m) for m in await bearing(store, wanted)]
 
     async def merge_entities(
         self, keep: str, other: str, *, user: str = DEFAULT_USER, cube: str | None = None
@@ -109,8 +108,14 @@ def _checked(name: object) -> str:
     return " ".join(well_formed(name).split())
 
 
-def _names(m: Memory) -> set[str]:
+def names_of(m: Memory) -> set[str]:
+    """The name and the aliases of an entity, in small letters."""
     return {m.text.casefold(), *(a.casefold() for a in aliases_of(m))}
+
+
+async def bearing(store: SqliteCube, name: str) -> builtins.list[Memory]:
+    """The entities that bear exactly this name or alias, in any case."""
+    return [m for m in await _by_part(store, name, _ENTITY, NOW) if name.casefold() in names_of(m)]
 
 
 async def _by_part(store: SqliteCube, part: str, where: Filter, view: View) -> builtins.list[Memory]:
@@ -118,8 +123,8 @@ async def _by_part(store: SqliteCube, part: str, where: Filter, view: View) -> b
     by_name = await store.list(And((where, Compare(Field("text"), Op.LIKE, part))), view=view, limit=_MOST_FOUND)
     aliased = await store.list(And((where, Compare(Field("slot"), Op.EQ, ALIASED))), view=view, limit=_MOST_FOUND)
     wanted = part.casefold()
-    found = {m.id: m for m in (*by_name.items, *aliased.items) if any(wanted in name for name in _names(m))}
-    return sorted(found.values(), key=lambda m: wanted not in _names(m))
+    found = {m.id: m for m in (*by_name.items, *aliased.items) if any(wanted in name for name in names_of(m))}
+    return sorted(found.values(), key=lambda m: wanted not in names_of(m))
 
 
 async def _meant(store: SqliteCube, entity: str) -> str:
@@ -127,7 +132,7 @@ async def _meant(store: SqliteCube, entity: str) -> str:
     if is_id(entity):
         return entity
     name = _checked(entity)
-    found = [m for m in await _by_part(store, name, _ENTITY, NOW) if name.casefold() in _names(m)]
+    found = await bearing(store, name)
     if not found:
         raise NotFound(f"no entity is called {name!r} in this cube")
     if len(found) > 1:

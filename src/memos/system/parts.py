@@ -7,7 +7,7 @@ import os
 
 from memos.background import DIGEST_SECONDS, Background
 from memos.cubes.pool import CubePool
-from memos.errors import InvalidInput
+from memos.errors import InvalidInput, ModelError
 from memos.evolving import Evolving
 from memos.feedback import FeedbackWork
 from memos.health import Counts
@@ -34,6 +34,11 @@ from memos.system.models import configured_llms
 from memos.understanding import NotRead, Understanding
 from memos.upkeep import Upkeep
 from memos.vectors import Vectors
+
+
+def left_undone(error: ModelError) -> str:
+    """What is not done yet since a model failed, and why. The models that read and see say themselves what it is."""
+    return str(error) if isinstance(error, (NotRead, NotSeen)) else f"not embedded yet: {error}"
 
 
 class Parts:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from memos.arguments import with_kinds
 from memos.errors import InvalidInput
-from memos.memory.entity import aliases_of
-from memos.memory.filter import Compare, Field, Op
 from memos.memory.hit import Hit
 from memos.memory.model import Kind, Memory
 from memos.memory.number import whole
@@ -18,6 +16,7 @@ from memos.recall.profile import PROFILED, is_about, profile_of
 from memos.storage.ports import NOW
 from memos.storage.sqlite.cube import SqliteCube
 from memos.system.base import DEFAULT_USER, Base, When
+from memos.system.entities import bearing, names_of
 
 MOST_TOKENS = 100_000
 MOST_NAME = 200  # characters
@@ -82,14 +81,7 @@ async def _derived(store: SqliteCube) -> list[Memory]:
 
 async def _names(store: SqliteCube, about: str) -> set[str]:
     """The name, and every other name of an entity that bears it."""
-    wanted = about.casefold()
-    names = {wanted}
-    where = Compare(Field("kind"), Op.EQ, Kind.ENTITY.value)
-    for m in (await store.list(where, limit=_PAGE)).items:
-        borne = {m.text.casefold(), *(a.casefold() for a in aliases_of(m))}
-        if wanted in borne:
-            names |= borne
-    return names
+    return {about.casefold()}.union(*map(names_of, await bearing(store, about)))
 
 
 def _checked(about: object) -> str:

@@ -12,12 +12,12 @@ from memos.memory.image import images_in
 from memos.memory.model import EdgeType, Kind, Layer, Memory
 from memos.memory.reading import KEY, Mode, ReadingConfig, Reread
 from memos.reading.parts import well_formed
-from memos.seeing import NotSeen
 from memos.storage.ports import DESCRIBE, DIGEST, FEEDBACK, READ, WAS_TRUE, Change, View, WriteTx
 from memos.storage.sqlite.cube import SqliteCube
 from memos.storage.sqlite.registry import check_name
 from memos.system.base import DEFAULT_USER, Base
-from memos.understanding import NO_MODEL, NotRead
+from memos.system.parts import left_undone
+from memos.understanding import NO_MODEL
 
 PAGE = 1_000
 _READABLE = (Kind.TRACE, Kind.TOOL_CALL, Kind.IMAGE, Kind.CHUNK)
@@ -68,8 +68,7 @@ class Reading(Base):
                     await (parts.finish(info, store) if fine or seen else parts.background.finish(store))
                     return Reread(info.name, len(chosen), notices=notices)
                 except ModelError as e:
-                    what = "" if isinstance(e, (NotRead, NotSeen)) else "not embedded yet: "
-                    notices = (*notices, f"marked, but {what}{e}")
+                    notices = (*notices, f"marked, but {left_undone(e)}")
             if seen:
                 await parts.background.begin(DESCRIBE, info, user)
             handed = await parts.background.begin(task, info, user)

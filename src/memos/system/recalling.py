@@ -12,11 +12,9 @@ from memos.memory.number import whole
 from memos.reading.parts import is_blank
 from memos.recall.tiers import PLANS, Plan
 from memos.storage.sqlite.registry import check_name
-from memos.system.acting import DEFAULT_AGENT
+from memos.system.acting import DEFAULT_AGENT, MOST_TOKENS
 from memos.system.base import DEFAULT_SESSION, DEFAULT_USER, Base
 from memos.system.recollection import Asked, Recollection
-
-MOST_TOKENS = 1_000_000
 
 
 class Recalling(Base):

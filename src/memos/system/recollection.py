@@ -15,6 +15,7 @@ import apsw
 
 from memos.errors import InvalidInput, MemosError
 from memos.evolution import repair, shown
+from memos.evolution.value.signals import is_only_about_before
 from memos.memory.acting import Recalled, Tier, Trigger
 from memos.memory.episode import Episode
 from memos.memory.hit import Hit, SearchStatus
@@ -40,6 +41,8 @@ from memos.text.signature import context_key
 
 CATCH_UP = 0.02  # seconds that reading what came in just now may take before it is recalled
 LEAST_EPISODE = 0.35  # score below which a past task is not shown
+LEAST_BY_HIT = 0.6  # the same of one that was asked for in quite other words, and only has a step in common
+TELLING = 3  # words that a request must have for that
 CALLS = 12  # of the task that is going on, from which values of parameters are taken
 EPISODES = 12  # past tasks that are looked at
 
@@ -113,7 +116,8 @@ class Recollection:
             self.miss(f"the task of the session could not be read: {e}")
         for source in self._sources:
             await self._learned(source)
-        if any(self._plan.part(t) for t in (Tier.FACT, Tier.EXPERIENCE)):
+        only_thanks = self._asked.trigger is Trigger.TURN and is_only_about_before(self._asked.query)
+        if not only_thanks and any(self._plan.part(t) for t in (Tier.FACT, Tier.EXPERIENCE)):
             await self._remembered()
         block = self._block()
         if self._candidates and not block.items:
@@ -272,8 +276,10 @@ class Recollection:
             episode = lived.episode(db, id)
             if episode is None or episode.is_open:
                 continue
-            score = max(best[id], alike(asked, words_of(episode.goal)))
-            if score >= LEAST_EPISODE:
+            likeness = alike(asked, words_of(episode.goal))
+            score = max(best[id], likeness)
+            telling = len(asked.terms) >= TELLING or self._asked.error
+            if score >= (LEAST_EPISODE if likeness else LEAST_BY_HIT if telling else 1.0):
                 found.append((score, episode))
         part = self._plan.part(Tier.EXPERIENCE)
         found.sort(key=lambda f: (-episode_rank(f[1], f[0]), f[1].id))

@@ -5,7 +5,7 @@ an outcome. What can be made before the change (records, searchable forms, signa
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -20,8 +20,10 @@ from memos.evolution.episodes.ongoing import Begun, Kept, Place, Prepared, Who, 
 from memos.memory.acting import OutcomeReported
 from memos.memory.episode import Relation, RelationKind, Signal, SignalSource, StepRole
 from memos.memory.ids import new_id
+from memos.memory.image import Image
 from memos.memory.learned import Hint
 from memos.memory.message import Message
+from memos.memory.model import EMPTY
 from memos.reading.store import store_records
 from memos.reading.traces import Record, to_records
 from memos.storage.sqlite import lived
@@ -60,14 +62,15 @@ class Begin:
     records: Sequence[Record]
     directives: Sequence[Directive]
     fine: bool
+    images: Mapping[str, Image]
+    see: bool
 
     def __call__(self, tx: Any) -> tuple[Begun, Stored]:
         """Make the change."""
         known = reported(tx, "turn", self.who, self.key, self.said.text)
         if known is not None:
             return self._again(tx, known)
-        message, ids = _store(tx, self.records, fine=self.fine)
-
+        message, ids = _store(tx, self.records, fine=self.fine, images=self.images, see=self.see)
         begun = ongoing.begin_turn(
             tx,
             self.who,
@@ -242,9 +245,17 @@ def records_of(said: Message, who: Who, verb: str, key: str | None, reflection: 
     return records
 
 
-def _store(tx: Any, records: Sequence[Record], *, fine: bool, derive: bool = True) -> tuple[str, tuple[str, ...]]:
+def _store(
+    tx: Any,
+    records: Sequence[Record],
+    *,
+    fine: bool,
+    derive: bool = True,
+    images: Mapping[str, Image] = EMPTY,
+    see: bool = False,
+) -> tuple[str, tuple[str, ...]]:
     """Store a message; the id of its first part, and what is to be digested."""
-    added = store_records(tx, records, derive=derive, named=True, fine=fine)
+    added = store_records(tx, records, derive=derive, named=True, fine=fine, images=images, see=see)
     return added[0].id, tuple(one.id for one in added if one.new) if derive else ()
 
 

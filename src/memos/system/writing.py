@@ -23,11 +23,10 @@ from memos.reading.parts import is_blank, well_formed
 from memos.reading.store import images_of, store_records
 from memos.reading.traces import to_records, with_injected
 from memos.results import AddResult, DeleteResult, FileResult
-from memos.seeing import NotSeen
 from memos.storage.ports import ANY_STATUS, DIGEST, READ, Change, View, WriteTx
 from memos.storage.sqlite.registry import check_name
 from memos.system.base import DEFAULT_SESSION, DEFAULT_USER, Base, When
-from memos.understanding import NotRead
+from memos.system.parts import left_undone
 
 _LEARNED = frozenset((Kind.POLICY, Kind.WORLD_MODEL, Kind.SKILL))
 MANY = 1_000  # pieces of a document that a task names; of more, it is for whatever is marked
@@ -113,8 +112,7 @@ class Writing(Base):
                 if wait:
                     await (parts.finish(cube_info, store) if fine or see else parts.background.finish(store))
             except ModelError as e:  # the records are stored all the same
-                what = "" if isinstance(e, (NotRead, NotSeen)) else "not embedded yet: "
-                notices, pending = (*notices, f"stored, but {what}{e}"), True
+                notices, pending = (*notices, f"stored, but {left_undone(e)}"), True
             task = None
             if task_id is not None or (derive and pending):  # who gave a name may ask for it, whatever there is to do
                 ids = [record.id for record in added if record.new or task_id is not None]
@@ -183,8 +181,7 @@ class Writing(Base):
                     await (parts.finish(cube_info, store) if pending else parts.background.finish(store))
                     pending = False
                 except ModelError as e:
-                    what = "" if isinstance(e, (NotRead, NotSeen)) else "not embedded yet: "
-                    notices, pending = (*notices, f"stored, but {what}{e}"), True
+                    notices, pending = (*notices, f"stored, but {left_undone(e)}"), True
             if pending and kept.pieces:
                 handed = await (
                     parts.background.added(cube_info, kept.pieces, user, task_id, fine=fine)

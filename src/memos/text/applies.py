@@ -203,8 +203,8 @@ def says_something(pattern: str) -> bool:
 
 
 def _best(body: PolicyBody, now: Situation, asked: Words | None, said: Sequence[Words]) -> Applies | None:
-    if body.form is Form.AVOID and now.error and _by_input(body, now) is not None:
-        return None  # it was done just now, and failed: nothing is left to warn of
+    if body.form is Form.AVOID and now.error and (done := _by_input(body, now)) is not None:
+        return done if body.prefer else None  # it was done just now, and failed: only what to do instead is left to say
     by_goal = _by_goal(body, now, said)
     by_error = _by_error(body, now, by_goal)
     if by_error is not None:

@@ -21,7 +21,7 @@ DEEP = "[" * 70 + "]" * 70
 NOBODY = "00000000-0000-7000-8000-000000000000"
 
 
-async def keep(client: httpx2.AsyncClient, *texts: str, **more: Any) -> list[str]:
+async def keep(client: httpx2.AsyncClient, *texts: Any, **more: Any) -> list[str]:
     """Add texts; their ids."""
     answer = await client.post("/v1/memories", json={"messages": list(texts), "wait": True, **more})
     assert answer.status_code == 200, answer.text
@@ -190,6 +190,32 @@ async def test_a_change_with_the_wrong_version_is_refused_and_changes_nothing(ap
         assert late.json()["error"]["code"] == "conflict"
     assert (await app_client.get(f"/v1/memories/{id}")).json()["text"] == "I like coffee."
     assert (await app_client.delete(f"/v1/memories/{id}", headers={"If-Match": "*"})).json()["memories"] == 1
+
+
+async def test_of_many_sources_answers_with_many_memories_show_the_first_and_the_last(
+    app_client: httpx2.AsyncClient, memos: AsyncMemOS
+) -> None:
+    for day in range(1, 26):
+        said = {"role": "user", "content": "I live in Oslo.", "chat_time": f"2026-01-{day:02}T12:00:00Z"}
+        await keep(app_client, said, session=f"s{day}")
+    (fact,) = (await memos.list(kinds=["profile"])).items
+    ids = [s.memory_id for s in fact.sources]
+    assert len(set(ids)) == 25
+
+    def names(memory: Any) -> list[str]:
+        return [s["memory_id"] for s in memory["sources"]]
+
+    path = f"/v1/memories/{fact.id}"
+    assert names((await app_client.get(path)).json()) == ids
+    query = {"query": "Where does the user live?", "kinds": ["profile"]}
+    (hit,) = (await app_client.post("/v1/memories/search", json=query)).json()["hits"]
+    assert names(hit["memory"]) == ids[:10] + ids[-10:]
+    versions = (await app_client.get(f"{path}/history")).json()["items"]
+    assert [names(v["memory"]) for v in versions] == [
+        ids[:n] if n <= 20 else ids[:10] + ids[n - 10 : n] for n in range(1, 26)
+    ]
+    then = {"known_at": versions[22]["at"]}
+    assert names((await app_client.get(path, params=then)).json()) == ids[:23]
 
 
 async def test_history_and_undo_tell_and_revert_a_change(app_client: httpx2.AsyncClient) -> None:

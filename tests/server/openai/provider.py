@@ -29,11 +29,12 @@ class Heard:
 @dataclass
 class Provider:
     """`answer`: what is answered to everything. Responses in the background are made as soon as `finish` is called; streams of
-    them break off before, if they are `cut`.
+    them break off before, if they are `cut`. `odd`: a list comes as a stream.
     """
 
     answer: str = "Hello."
     cut: bool = False
+    odd: bool = False
     heard: list[Heard] = field(default_factory=list)
     responses: dict[str, dict[str, Any]] = field(default_factory=dict)
     inputs: dict[str, list[Any]] = field(default_factory=dict)
@@ -159,6 +160,8 @@ def _handler(provider: Provider) -> type[BaseHTTPRequestHandler]:
                         return iter([f"data: {json.dumps(chunk)}\n\n", "data: [DONE]\n\n"])
                     return told
                 case "GET", []:
+                    if provider.odd:
+                        return iter([f"data: {json.dumps(list(provider.completions.values()))}\n\n"])
                     kept = list(provider.completions.values())
                     at = next((n + 1 for n, one in enumerate(kept) if one["id"] == query.get("after")), 0)
                     return _page(kept[at:], int(query.get("limit", 20)))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import json
 import time
 from typing import Any
 
@@ -232,6 +234,60 @@ def test_of_several_answers_the_first_is_kept_and_images_are_named(front: Front,
     assert [c.message.content for c in answer.choices] == ["A cat.", "A dog."]
     assert front.last.body["messages"] == [{"role": "user", "content": content}] and front.last.body["n"] == 2
     assert front.stored(front.user) == [("user", "What is this?\n[image]"), ("assistant", "A cat.")]
+
+
+@pytest.mark.parametrize("api", ["chat", "responses"])
+def test_an_image_is_kept_with_its_message_and_an_address_is_only_noted(
+    front: Front, client: openai.OpenAI, api: str
+) -> None:
+    def ask(picture: bytes, address: str) -> None:
+        urls = [f"data:image/png;base64,{base64.b64encode(picture).decode()}", address]
+        content: Any
+        if api == "chat":
+            content = [
+                {"type": "text", "text": "What is this?"},
+                *({"type": "image_url", "image_url": {"url": url}} for url in urls),
+            ]
+            client.chat.completions.create(model="stub", messages=[{"role": "user", "content": content}])
+            assert front.last.body["messages"][-1] == {"role": "user", "content": content}
+        else:
+            front.upstream.say(whole(response("resp_image", spoken("Hello."))))
+            content = [
+                {"type": "input_text", "text": "What is this?"},
+                *({"type": "input_image", "image_url": url, "detail": "auto"} for url in urls),
+            ]
+            client.responses.create(model="stub", input=[{"role": "user", "content": content}])
+            assert front.last.body["input"] == [{"role": "user", "content": content}]
+
+    pictures = [b"\x89PNG\r\n\x1a\n" + bytes([n]) * 9 for n in range(2)]
+    address = f"{front.upstream.origin}/cat.png"
+    asked = [pictures[0], pictures[0], pictures[1]]  # the second is the first again
+    for picture in asked:
+        ask(picture, address)
+    assert len(front.upstream.requests) == len(asked), "nobody went to the address"
+    said = [m for m in front.records(front.user) if m["role"] == "user"]
+    assert [m["text"] for m in said] == ["What is this?\n[image]\n[image]"] * 2
+    assert len({m["session"] for m in said}) == 2
+    for record, picture in zip(said, pictures, strict=True):
+        kept, noted = (one["uri"] for one in record["body"]["media"])
+        assert noted == address
+        answer = front.ask("GET", f"/v1/images/{kept[7:]}", front.user)
+        assert (answer.content, answer.headers["content-type"]) == (picture, "image/png")
+        assert front.ask("GET", f"/v1/images/{kept[7:]}", f"{front.user}-other").status_code == 404
+
+
+@pytest.mark.parametrize(
+    "url", ["data:image/png;base64,!", "data:,", "", None, 7, {"url": 7}, "file:///etc/passwd", "\ud800"]
+)
+def test_an_image_that_is_none_costs_no_answer(front: Front, url: Any) -> None:
+    content = [{"type": "text", "text": "What is this?"}, {"type": "image_url", "image_url": {"url": url}}]
+    with front.live.client(front.key(front.user)) as plain:
+        body = {"model": "stub", "messages": [{"role": "user", "content": content}]}
+        answer = plain.post(
+            "/v1/chat/completions", content=json.dumps(body), headers={"Content-Type": "application/json"}
+        )
+    assert answer.status_code == 200 and answer.headers["x-memory-status"] == "ok"
+    assert front.stored(front.user) == [("user", "What is this?\n[image]"), ("assistant", "Hello.")]
 
 
 def test_thinking_and_a_block_that_the_model_repeats_are_not_kept(front: Front, client: openai.OpenAI) -> None:

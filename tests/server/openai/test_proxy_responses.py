@@ -121,6 +121,7 @@ def test_nobody_goes_on_with_the_response_of_another(front: Front) -> None:
         (other, "read,write", {"input": [item]}),
         (other, "read,write", {"input": [{"id": "msg_1"}]}),
         (other, "read,write", {"input": [{"id": "msg_1", "type": None}]}),
+        (other, "read,write", {"input": [{"id": "ig_1", "type": "image_generation_call", "result": None}]}),
         (other, "act", {"previous_response_id": mine}),
         (other, "read,write", {"conversation": "conv_1"}),
         (other, "read,write", {"conversation": {"id": "conv_1"}}),

@@ -149,6 +149,10 @@ def test_a_list_that_holds_too_much_of_others_is_no_empty_one(
     with pytest.raises(openai.InternalServerError, match="narrow"):
         client.chat.completions.list()
     provider.completions = before
+    provider.odd = True
+    with pytest.raises(openai.InternalServerError, match="no list"):
+        client.chat.completions.list()
+    provider.odd = False
 
 
 def test_a_conversation_goes_on_there(front: Front, client: openai.OpenAI, provider: Provider) -> None:
@@ -232,35 +236,35 @@ def test_what_is_fetched_is_kept_only_as_it_was_asked_for(front: Front, provider
 
 Call = Callable[[openai.OpenAI, str], Any]
 OF_RESPONSES: list[Call] = [
-    lambda c, id: c.responses.retrieve(id),
-    lambda c, id: c.responses.retrieve(id, stream=True),
-    lambda c, id: c.responses.delete(id),
-    lambda c, id: c.responses.cancel(id),
-    lambda c, id: c.responses.input_items.list(id),
-    lambda c, id: c.responses.compact(model="stub", previous_response_id=id),
-    lambda c, id: c.responses.input_tokens.count(model="stub", input="x", previous_response_id=id),
-    lambda c, id: c.responses.create(model="stub", input="Go on.", previous_response_id=id),
-    lambda c, id: c.responses.create(
-        model="stub", input="Go on.", previous_response_id=id, background=True, stream=True
+    lambda c, it: c.responses.retrieve(it),
+    lambda c, it: c.responses.retrieve(it, stream=True),
+    lambda c, it: c.responses.delete(it),
+    lambda c, it: c.responses.cancel(it),
+    lambda c, it: c.responses.input_items.list(it),
+    lambda c, it: c.responses.compact(model="stub", previous_response_id=it),
+    lambda c, it: c.responses.input_tokens.count(model="stub", input="x", previous_response_id=it),
+    lambda c, it: c.responses.create(model="stub", input="Go on.", previous_response_id=it),
+    lambda c, it: c.responses.create(
+        model="stub", input="Go on.", previous_response_id=it, background=True, stream=True
     ),
 ]
 OF_COMPLETIONS: list[Call] = [
-    lambda c, id: c.chat.completions.retrieve(id),
-    lambda c, id: c.chat.completions.update(id, metadata={"a": "b"}),
-    lambda c, id: c.chat.completions.delete(id),
-    lambda c, id: c.chat.completions.messages.list(id),
+    lambda c, it: c.chat.completions.retrieve(it),
+    lambda c, it: c.chat.completions.update(it, metadata={"a": "b"}),
+    lambda c, it: c.chat.completions.delete(it),
+    lambda c, it: c.chat.completions.messages.list(it),
 ]
 OF_CONVERSATIONS: list[Call] = [
-    lambda c, id: c.conversations.retrieve(id),
-    lambda c, id: c.conversations.update(id, metadata={"a": "b"}),
-    lambda c, id: c.conversations.delete(id),
-    lambda c, id: c.conversations.items.list(id),
-    lambda c, id: c.conversations.items.create(id, items=[{"role": "user", "content": "x"}]),
-    lambda c, id: c.conversations.items.retrieve("msg_mine", conversation_id=id),
-    lambda c, id: c.conversations.items.delete("msg_mine", conversation_id=id),
-    lambda c, id: c.responses.create(model="stub", input="Go on.", conversation=id),
-    lambda c, id: c.responses.create(model="stub", input="Go on.", conversation={"id": id}),
-    lambda c, id: c.responses.input_tokens.count(model="stub", input="x", conversation=id),
+    lambda c, it: c.conversations.retrieve(it),
+    lambda c, it: c.conversations.update(it, metadata={"a": "b"}),
+    lambda c, it: c.conversations.delete(it),
+    lambda c, it: c.conversations.items.list(it),
+    lambda c, it: c.conversations.items.create(it, items=[{"role": "user", "content": "x"}]),
+    lambda c, it: c.conversations.items.retrieve("msg_mine", conversation_id=it),
+    lambda c, it: c.conversations.items.delete("msg_mine", conversation_id=it),
+    lambda c, it: c.responses.create(model="stub", input="Go on.", conversation=it),
+    lambda c, it: c.responses.create(model="stub", input="Go on.", conversation={"id": it}),
+    lambda c, it: c.responses.input_tokens.count(model="stub", input="x", conversation=it),
 ]
 
 
@@ -292,7 +296,7 @@ def test_nothing_of_another_is_shown_changed_or_gone_on_with(
     assert provider.heard == []
     assert there == [provider.responses, provider.completions, provider.conversations]
     with front.client(f"{front.user}-backend", "act", user=front.user) as backend:
-        for call, id in calls[:1] + [(OF_COMPLETIONS[0], completion), (OF_CONVERSATIONS[0], conversation)]:
+        for call, id in [*calls[:1], (OF_COMPLETIONS[0], completion), (OF_CONVERSATIONS[0], conversation)]:
             call(backend, id)
 
 

@@ -45,6 +45,9 @@ SAME_ERROR = 0.4  # likeness of two errors from which they may be one in other w
 
 _MASKED = re.compile(r"<\w+>(?:\.\w+)?")
 _EXPLORING = frozenset(_EXPLORERS.split())
+_LOOKING = frozenset(  # tools of hosts that read files or keep the agent's own list, as they are called
+    ("read", "grep", "glob", "ls", "read_file", "list_dir", "list_files", "search_files", "todowrite", "update_plan")
+)
 _CHECKING = re.compile(
     r"(?:^|[\s_./-])(?:show|status|check|checks|verify|validate|test|tests|pytest|health|healthz|healthcheck|describe|inspect|ping|curl|"
     r"diff|lint|assert|--version|-v|get|view|read|list|ls|cat|is-active|查看|检查|验证|测试)(?:$|[\s_./:-])",
@@ -175,6 +178,8 @@ def _head(tool: str, input: str) -> str:
 def is_exploring(step: Step) -> bool:
     """Whether a call only looks around."""
     words = head(step).split()
+    if step.use is not None and step.use.tool.lower() in _LOOKING:
+        return True
     return bool(words) and (words[-1] in _EXPLORING or (len(words) > 1 and words[1] in _EXPLORING))
 
 
@@ -256,6 +261,8 @@ def _resolution(
         if len(done) > MOST_ACTIONS or not (repeated or ended(after[again])):
             return (), None
         return _without_repeats(done), after[again]
+    if (reworded := _reworded(failed, after)) is not None:
+        return (reworded,), reworded
     kind = head(failed)
     near = next(
         (i + 1 for n, i in enumerate(_did_at(after)) if n == MOST_ACTIONS), len(after)
@@ -276,6 +283,27 @@ def _resolution(
     ):
         return _without_repeats(worked), worked[-1]
     return (), None
+
+
+_NO_COMMAND = re.compile(r"command not found|not recognized|no module named|未找到命令|找不到命令", re.IGNORECASE)
+
+
+def _reworded(failed: Step, after: Sequence[Step]) -> Step | None:
+    """The same command behind another one, which worked where it did not ("uv run pytest -q" for "pytest -q"): at once, or later
+    where there is no such command by itself.
+    """
+    assert failed.use is not None
+    words, near = failed.use.input.split(), 2 * MOST_ACTIONS
+    for step in after[:near] if words and not failed.use.input.startswith(("{", "[")) else ():
+        use = step.use
+        if use is None or use.tool != failed.use.tool:
+            continue
+        other = use.input.split()
+        if ended(step) and len(other) > len(words) and other[0] != words[0] and other[-len(words) :] == words:
+            return step
+        if _did(step) and not _NO_COMMAND.search(said(failed)):
+            break
+    return None
 
 
 def _did(step: Step) -> bool:

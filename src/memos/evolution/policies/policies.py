@@ -114,8 +114,12 @@ def _candidates(tx: Any, one: Told, former: Collection[str]) -> list[Memory]:
             break
         ids[found] = None
     out = []
-    for memory in (tx.get(id) for id in ids):
+    for id in ids:
+        if _is_to_be_told(tx, id):
+            told_again(tx, id)
+        memory = tx.get(id)
         stands = memory is not None and memory.kind is Kind.POLICY and memory.status is not Status.RETRACTED
+        stands = stands and not is_bereft(memory)
         if memory is not None and stands and memory.body.get("form") == one.lesson.form:
             out.append(memory)
     return out

@@ -126,6 +126,7 @@ def told_again(tx: Any, id: str) -> None:
 
 def _given_up(tx: Any, memory: Memory) -> None:
     if PolicyBody.of(memory).edited:
+        lived.attach(tx, [it.number for it in lived.lessons_for(tx.db, memory.id)], None)
         body = {k: v for k, v in memory.body.items() if k != BEREFT}
         tx.put(replace(memory, body=body), "generalise")
     else:

@@ -13,7 +13,7 @@ from memos.evolution.model_words import DRAWN
 from memos.evolution.skills.folder import DESCRIPTION, LICENSE, MAX_FILE, Found
 from memos.evolution.skills.skills import settle, unique_name
 from memos.memory.ids import is_id, new_id, unique_key
-from memos.memory.learned import Action, Parameter, PolicyBody, SkillBody, State, is_skill_name
+from memos.memory.learned import Action, Parameter, PolicyBody, SkillBody, State, is_bereft, is_skill_name
 from memos.memory.model import TRUST_OF, Kind, Memory, Origin, Status
 from memos.storage.sqlite import lived
 from memos.text.guide import render
@@ -61,7 +61,7 @@ def edit(tx: Any, name: str, changes: Mapping[str, Any], if_version: int | None)
     if (wanted := values.get("name", body.name)) != body.name and unique_name(tx, wanted, memory.id) != wanted:
         raise Conflict(f"another skill of this cube is named {wanted!r}; choose another name")
     new = replace(body, **values, edited=True, proposal="")
-    if not new.guide and not new.procedure:
+    if not (new.guide or new.procedure or is_bereft(memory)):  # a deletion may have taken it
         raise InvalidInput("a skill needs a procedure or a guide")
     kept = tx.put(_with(memory, new), "edit")
     lived.tell(tx, "skill.edited", memory=memory.id, numbers={"version": kept.version})

@@ -40,6 +40,7 @@ REPEAT_TERMS, REPEAT_SHARE = 4, 0.8  # content terms a request must have, and sh
 _CLAUSE = re.compile(r"[.!?。！？;；\n]+(?=\s|$|[^\x00-\x7f])|[。！？；\n]+|(?:,|，)\s*")
 _FENCED = re.compile(r"```.*?(?:```|$)|`[^`\n]*`", re.DOTALL)
 _BARE_NO = re.compile(r"\W*(?:nope|no|不)\W*", re.IGNORECASE)
+_CJK = re.compile(r"[㐀-鿿]")
 LONGEST = 160  # characters of a clause that is looked at
 
 
@@ -88,7 +89,8 @@ def is_only_about_before(text: str) -> bool:
     """Whether a message does nothing but thank, praise or give up: it asks for nothing."""
     clauses = _clauses(text, every=True)
     return bool(clauses) and all(
-        _of(c) in (THANKS, PRAISE, GAVE_UP) or len(c) <= 3 or w.FILLER.fullmatch(c) for c in clauses
+        _of(c) in (THANKS, PRAISE, GAVE_UP) or len(c) <= (1 if _CJK.search(c) else 3) or w.FILLER.fullmatch(c)
+        for c in clauses
     )
 
 

@@ -143,7 +143,7 @@ def _tool(environment: str, tool: str, window: list[lived_world.Use]) -> Fact | 
 
 @lru_cache(2_048)
 def _head(tool: str, input: str) -> str:
-    return action_head(tool, input).removeprefix(tool).strip()
+    return action_head(tool, input, keys=False).removeprefix(tool).strip()
 
 
 def _share(share: float) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from memos.models.llm.dialect import Said
 from memos.models.llm.port import ChatReply, ChatRequest, Finish, Piece, TokenUsage, text_of
 from memos.models.llm.thoughts import Thoughts, split
+from memos.models.windows import guessed_tokens
 
 _ASCII_PER_TOKEN = 4
 
@@ -65,13 +66,8 @@ def reply_of(said: Said, request: ChatRequest, model: str) -> ChatReply:
 
 def estimated(request: ChatRequest, answer: str) -> TokenUsage:
     """A guess of what a call used, from its words."""
-    return TokenUsage(_tokens(text_of(request.messages)), _tokens(answer), estimated=True)
-
-
-def _tokens(text: str) -> int:
-    """One for 4 ASCII characters, one for each other character."""
-    ascii_count = len(text) if text.isascii() else sum(map(str.isascii, text))
-    return -(-ascii_count // _ASCII_PER_TOKEN) + len(text) - ascii_count
+    asked, said = (guessed_tokens(text, _ASCII_PER_TOKEN) for text in (text_of(request.messages), answer))
+    return TokenUsage(asked, said, estimated=True)
 
 
 def _later(one: TokenUsage | None, other: TokenUsage | None) -> TokenUsage | None:

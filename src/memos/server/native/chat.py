@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import AsyncGenerator
+from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Response
 from pydantic import ConfigDict, Field, TypeAdapter, WithJsonSchema
 
-from memos.answers import CONTEXT_TOKENS, LIMIT, ChatAnswer, ChatError, ChatEvent, ChatModels, Suggested
+from memos.answers import CONTEXT_TOKENS, LIMIT, ChatAnswer, ChatError, ChatEvent, ChatModels, ChatReferences, Suggested
 from memos.reading.foreign import ROLES
+from memos.server import briefly
 from memos.server.app import Core
 from memos.server.caller import READ, WRITE
 from memos.server.frame import FrameDep

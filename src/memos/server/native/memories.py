@@ -280,7 +280,7 @@ async def delete(
 async def history(memos: Core, whose: WhoseDep, id: PathId) -> Response:
     """Every version, oldest first, with who changed it, how, why and when.
 
-    Of more than 20 `sources` the first and the last ten are shown: the memory read at its `known_from` (`known_at`) tells them all.
+    Of more than 20 `sources` the first and the last ten are shown: the memory read with that `known_from` as `known_at` has all.
     """
     place = whose.place()
     cube = await home_of(memos, place, str(id))

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from memos.models.llm.thoughts import split
-from memos.server.openai.said import Answer, Entry, ToolCall, texts
+from memos.server.openai.said import Answer, Entry, ToolCall, images, texts
 
 PATH = "/chat/completions"
 NAMED = False
@@ -109,7 +109,7 @@ def number(value: Any) -> int:
 def _entry(message: Mapping[str, Any]) -> Entry:
     role, text = message.get("role"), texts(message.get("content"))
     if role == "user":
-        return Entry("user", text)
+        return Entry("user", text, images=images(message.get("content")))
     if role in ("tool", "function"):
         return Entry("tool", text, call=str(message.get("tool_call_id") or message.get("name") or ""))
     if role != "assistant":

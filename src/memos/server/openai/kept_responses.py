@@ -69,16 +69,14 @@ class KeptResponses:
     def first(self, what: str, mark: str) -> str:
         """The mark that something was given first today, by any process: this one, where it had none. Raises OSError."""
         for _ in range(2):
-            today = utcnow().date().isoformat()
-            found = next((said[0] for day, said in self._said(_mark(what)) if day == today), None)
-            if found is not None:
-                return found
+            for _day, said in self._said(_mark(what), utcnow().date().isoformat()):
+                return said[0]
             self._append(_mark(what), mark)
         return mark
 
-    def _said(self, mark: str) -> Iterator[tuple[str, list[str]]]:
+    def _said(self, mark: str, days: str = "*-*-*") -> Iterator[tuple[str, list[str]]]:
         """What the lines of a mark say, by day, the newest day first."""
-        for folder in sorted(self._folder.glob("*-*-*"), reverse=True):
+        for folder in sorted(self._folder.glob(days), reverse=True):
             try:
                 lines = (folder / mark[:2]).read_text(encoding="utf-8").split("\n")
             except OSError:

@@ -17,6 +17,9 @@ from memos.chat.prompt import without_context
 from memos.errors import Conflict, MemosError
 from memos.memory.acting import TurnEnded
 from memos.memory.ids import unique_key
+from memos.memory.message import Message
+from memos.memory.time import utcnow
+from memos.reading.parts import parse_content
 from memos.server.openai.asked import Asked
 from memos.server.openai.block import block_for
 from memos.server.openai.said import NAME, Answer, Done, Fresh, Spoken, ToolCall
@@ -141,7 +144,8 @@ class Around:
         if len(said.text) > self._longest:
             self._degraded("message_too_long")
         else:
-            await self._memos.start_turn(said.text, key=said.key, recall=False, **self._where)
+            words = _message(said) if said.images else said.text
+            await self._memos.start_turn(words, key=said.key, recall=False, **self._where)
 
     async def _end(self, answer: Answer, why: str | None, response: str) -> None:
         """Store the answer, and the tools that were called for it."""
@@ -187,3 +191,10 @@ class Around:
         if not self._told:
             self._told = True
             log.warning("proxy_without_memory", reason=reason, code=code or None, request_id=self._id)
+
+
+def _message(said: Spoken) -> Message:
+    """A message with images, as `add` reads them: data go along, an address is only noted, and nobody goes there."""
+    content = [{"type": "image_url", "image_url": {"url": url}} for url in said.images]
+    parts = parse_content(content, "content", lambda notice: None, images=True)
+    return Message("user", said.text, utcnow(), parts=parts)

@@ -29,8 +29,8 @@ _ACCOUNT = (
     "item_reference names something of the whole account at the model's server, which a key of one user may not; send the "
     "items whole"
 )
-_ID = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._:-]{0,255}", re.ASCII)
-_LONGEST_MODEL = 200
+_LONGEST_MODEL, _LONGEST_ID = 200, 2_000
+_ID = re.compile(rf"[A-Za-z0-9_=+~-][A-Za-z0-9_=+~.:-]{{0,{_LONGEST_ID - 1}}}")
 
 
 class Proxy:
@@ -71,18 +71,12 @@ class Here:
 
         Raises NotFound for one of somebody else, like for one that is not there.
         """
-        if not isinstance(id, str) or not _ID.fullmatch(id):
+        if not isinstance(id, str) or len(id) > _LONGEST_ID:
             raise NotFound(_NONE.format(what, id))
         known, kept = await asyncio.to_thread(self.proxy.kept.find, id, user, renew=what == "conversation")
         if kept is None and (known or not self.caller.any_user):
             raise NotFound(_NONE.format(what, id))
         return kept
-
-    def checked(self, id: str) -> str:
-        """An id that goes into a path. Raises NotFound for what is none."""
-        if not _ID.fullmatch(id):
-            raise NotFound(_NONE.format("item", id))
-        return id
 
     def check_items(self, items: object) -> None:
         """Raise InvalidInput where items only name some of the account, and the caller may not act for everybody."""
@@ -100,6 +94,13 @@ async def _here(request: Request, memos: Core, frame: FrameDep, caller: CallerDe
 
 
 HereDep = Annotated[Here, Depends(_here)]
+
+
+def in_path(what: str, id: str) -> str:
+    """An id that goes into a path. Raises NotFound for what is none."""
+    if not _ID.fullmatch(id):
+        raise NotFound(_NONE.format(what, id))
+    return id
 
 
 def model_in(body: Mapping[str, Any]) -> str:
@@ -120,6 +121,10 @@ def session_of(kept: object) -> str:
 
 
 def _refers(item: Any) -> bool:
-    """Whether an item of the input is none, but names one: so does all that has an id and neither type nor role."""
+    """Whether an item of the input is none, but names one: so does an image that was made, without its data, and all that has an
+    id and neither type nor role.
+    """
     kind = item.get("type") if isinstance(item, Mapping) else "message"
+    if kind == "image_generation_call":
+        return not item.get("result")
     return kind == "item_reference" or (not kind and bool(item.get("id")) and not item.get("role"))

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from memos.server.openai.completions import appended, number
-from memos.server.openai.said import Answer, Entry, ToolCall, texts
+from memos.server.openai.said import Answer, Entry, ToolCall, images, texts
 
 PATH = "/responses"
 NAMED = True
@@ -100,7 +100,10 @@ def _entries(items: Any) -> Iterator[Entry]:
         kind, role, id = item.get("type") or "message", item.get("role"), str(item.get("call_id") or "")
         if kind == "message":
             said = texts(item.get("content"))
-            yield Entry("user" if role == "user" else "assistant" if role == "assistant" else "other", said)
+            if role == "user":
+                yield Entry("user", said, images=images(item.get("content")))
+            else:
+                yield Entry("assistant" if role == "assistant" else "other", said)
         elif kind in ("function_call", "custom_tool_call"):
             told = str(item.get("arguments") or item.get("input") or "")
             yield Entry("assistant", "", (ToolCall(id, str(item.get("name") or ""), told),))

@@ -28,12 +28,15 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One thing that was said or done. Of an assistant also the `calls` it asked for; of a tool the `call` it answers."""
+    """One thing that was said or done. Of an assistant also the `calls` it asked for; of a tool the `call` it answers; of a user
+    the `images`: URLs, with the data in them or not.
+    """
 
     role: Literal["user", "assistant", "tool", "other"]
     text: str = ""
     calls: tuple[ToolCall, ...] = ()
     call: str = ""
+    images: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +57,7 @@ class Spoken:
 
     text: str
     key: str
+    images: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,13 +90,13 @@ def fresh(entries: Sequence[Entry], seed: str, known: Callable[[str], ToolCall |
     for number, one in enumerate(entries):
         if one.role == "other":
             continue  # a system prompt may hold the time of day
-        key = unique_key(key, one.role, one.text, one.call, *(c.id + c.input for c in one.calls)).hex()
+        key = unique_key(key, one.role, one.text, one.call, *(c.id + c.input for c in one.calls), *one.images).hex()
         if one.role == "user":
             query = one.text or query
         if number < begin:
             continue
         if one.role == "user" and one.text.strip():
-            events.append(Spoken(one.text, key))
+            events.append(Spoken(one.text, key, one.images))
         elif one.role == "tool":
             events.append(Done(_step(one, calls.get(one.call) or known(one.call), key)))
     return Fresh(tuple(events), key, query, frozenset(one.text for one in entries))
@@ -100,8 +104,8 @@ def fresh(entries: Sequence[Entry], seed: str, known: Callable[[str], ToolCall |
 
 def opening(entries: Sequence[Entry], user: str) -> str:
     """A short mark of how a conversation began: of who began it, and of the first user message."""
-    first = next((one.text for one in entries if one.role == "user"), "")
-    return unique_key(NAME, user, first).hex()[:12]
+    first = next((one for one in entries if one.role == "user"), Entry("user"))
+    return unique_key(NAME, user, first.text, *first.images).hex()[:12]
 
 
 def reply_mark(entries: Sequence[Entry]) -> str | None:
@@ -129,6 +133,18 @@ def texts(content: Any) -> str:
             kind = str(part.get("type") or "part").removeprefix("input_").removesuffix("_url")
             out.append(said if isinstance(said, str) else f"[{kind:.40}]")
     return "\n".join(out)
+
+
+def images(content: Any) -> tuple[str, ...]:
+    """The URLs of the images in a content."""
+    out = []
+    for part in content if isinstance(content, list) else ():
+        if isinstance(part, Mapping) and part.get("type") in ("image_url", "input_image"):
+            url = part.get("image_url")
+            url = url.get("url") if isinstance(url, Mapping) else url
+            if isinstance(url, str) and url:
+                out.append(url)
+    return tuple(out)
 
 
 def _named(text: str) -> str:

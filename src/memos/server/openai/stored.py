@@ -23,7 +23,7 @@ from memos.server.openai.asked import Asked, asked, asking_user
 from memos.server.openai.exchange import Api, Exchange, read
 from memos.server.openai.kept_responses import Kept
 from memos.server.openai.memory import Around
-from memos.server.openai.proxy import Here, HereDep, conversation_in, model_in, session_of
+from memos.server.openai.proxy import Here, HereDep, conversation_in, in_path, model_in, session_of
 from memos.server.openai.said import Fresh
 from memos.server.openai.upstream import Ask, passed_on
 from memos.server.replies import json_reply
@@ -33,6 +33,7 @@ router = APIRouter(prefix="/v1", include_in_schema=False)
 _RESPONSE, _COMPLETION, _CONVERSATION = "response", "chat completion", "conversation"
 _PAGE, _LISTED = 100, 20  # things asked for at once, and told by default
 _PAGES = 20  # looked through for one answer
+_NOT_KEPT = "the data folder cannot be written ({}), and whose a conversation is must be known before it is used"
 _OTHERS = "none of {:,} stored chat completions looked through is this user's; narrow them by `model` or `metadata`"
 
 
@@ -66,7 +67,7 @@ async def input_items(id: str, at: HereDep) -> Response:
 @router.post("/responses/input_tokens", operation_id="openai_input_tokens")
 async def input_tokens(at: HereDep) -> Response:
     """How many tokens a request would be."""
-    way, body, _ = await _asked_about(at, "/responses/input_tokens")
+    way, body, _, _ = await _asked_about(at, "/responses/input_tokens")
     return await passed_on(
         at.request, way, Ask.of("/responses/input_tokens", body, way.model), Quiet(), at.frame.streams
     )
@@ -76,8 +77,9 @@ async def input_tokens(at: HereDep) -> Response:
 async def compact(at: HereDep) -> Response:
     """A conversation made shorter by the server. Memory is left out of it."""
     path = "/responses/compact"
-    way, body, user = await _asked_about(at, path)
-    kept = Kept(session_of(body.get("previous_response_id")), model_in(body))
+    way, body, user, before = await _asked_about(at, path)
+    session = before.session if before is not None else session_of(body.get("previous_response_id"))
+    kept = Kept(session, model_in(body))
     exchange = Exchange(
         *(cast("Api", responses), _around(at, user, kept), at.proxy, user, kept, body), keeps=True, passage=way
     )
@@ -100,14 +102,14 @@ async def completions(at: HereDep) -> Response:
     for _ in range(_PAGES):
         query = [*((n, v) for n, v in asked_for if n != "after"), ("limit", str(_PAGE))]
         query += [("after", after)] if after is not None else []
-        ask = Ask(f"/chat/completions?{urlencode(query)}", method="GET")
+        ask = Ask(f"/chat/completions?{urlencode(query)}", method="GET", whole=True)
         answer = await passed_on(at.request, way, ask, Quiet(), at.frame.streams)
         if answer.status_code != 200:
             return answer
         page = read(bytes(answer.body))
         data, more = _page(page)
         found += [one for one, own in zip(data, await _own(at, data, user), strict=True) if own]
-        if len(found) > most or not more or not data:
+        if len(found) >= most or not more or not data:
             return json_reply({**page, **_told(found, most, more=more and bool(data))})
         after = data[-1]["id"]
     if not found:
@@ -150,7 +152,10 @@ async def create_conversation(at: HereDep) -> Response:
 
     async def keep(body: Any) -> None:
         if isinstance(body, Mapping) and isinstance(id := body.get("id"), str):
-            await asyncio.to_thread(at.proxy.kept.keep, id, who.user, Kept(who.session or session_of(id)))
+            try:
+                await asyncio.to_thread(at.proxy.kept.keep, id, who.user, Kept(who.session or session_of(id)))
+            except OSError as error:
+                raise Unavailable(_NOT_KEPT.format(error.strerror or type(error).__name__)) from error
 
     ask = Ask("/conversations", await at.request.body())
     return await passed_on(at.request, _passage(at, None, who.user), ask, Quiet(keep), at.frame.streams)
@@ -190,13 +195,13 @@ async def add_items(id: str, at: HereDep) -> Response:
 @router.get("/conversations/{id}/items/{item}", operation_id="openai_conversation_item")
 async def item(id: str, item: str, at: HereDep) -> Response:
     """One thing in it."""
-    return await _of(at, _CONVERSATION, id, f"/conversations/{id}/items/{at.checked(item)}", READ)
+    return await _of(at, _CONVERSATION, id, f"/conversations/{id}/items/{in_path('item', item)}", READ)
 
 
 @router.delete("/conversations/{id}/items/{item}", operation_id="openai_delete_conversation_item")
 async def delete_item(id: str, item: str, at: HereDep) -> Response:
     """Take something out of it."""
-    return await _of(at, _CONVERSATION, id, f"/conversations/{id}/items/{at.checked(item)}", WRITE)
+    return await _of(at, _CONVERSATION, id, f"/conversations/{id}/items/{in_path('item', item)}", WRITE)
 
 
 # -- inside -----------------------------------------------------------------------------------------------------------
@@ -235,14 +240,14 @@ class Quiet:
 async def _of(at: Here, what: str, id: str, path: str, need: str) -> Response:
     """Pass on a request about one thing, of which the id stands in the path."""
     user = asking_user(at.request, at.caller, need)
-    kept = await at.owned(what, id, user)
+    kept = await at.owned(what, in_path(what, id), user)
     return await passed_on(at.request, _passage(at, kept, user), await _ask(at, path), Quiet(), at.frame.streams)
 
 
 async def _fetched(at: Here, id: str, more: str, need: str) -> Response:
     """Pass on a request that is answered by a response; if it was made in the background, what it says is listened to."""
     user = asking_user(at.request, at.caller, need)
-    kept = await at.owned(_RESPONSE, id, user)
+    kept = await at.owned(_RESPONSE, in_path(_RESPONSE, id), user)
     way, ask = _passage(at, kept, user), await _ask(at, f"/responses/{id}{more}")
     if kept is None or kept.told is None:
         return await passed_on(at.request, way, ask, Quiet(), at.frame.streams)
@@ -260,18 +265,20 @@ async def _ask(at: Here, path: str) -> Ask:
     return Ask(f"{path}?{query}" if query else path, body or None, at.request.method, streams)
 
 
-async def _asked_about(at: Here, path: str) -> tuple[Passage, dict[str, Any], str]:
-    """The way to whom a request with a conversation is passed on, its body, and the user. Raises as it would be for an answer."""
+async def _asked_about(at: Here, path: str) -> tuple[Passage, dict[str, Any], str, Kept | None]:
+    """The way to whom a request with a conversation is passed on, its body, the user, and what it goes on with. Raises as an
+    answer does.
+    """
     body = await at.body()
     user = asked(at.request, at.caller, body).user
     at.check_items(body.get("input"))
+    before: Kept | None = None
     for what, id in ((_CONVERSATION, conversation_in(body)), (_RESPONSE, body.get("previous_response_id"))):
-        if id:
-            await at.owned(what, id, user)
+        before = await at.owned(what, id, user) if id else before
     way = at.way(body.get("model"), user)
     if not isinstance(way, Passage):
         raise InvalidInput(f"{way.model_id} answers /v1/chat/completions only, not /v1{path}")
-    return way, body, user
+    return way, body, user, before
 
 
 def _passage(at: Here, kept: Kept | None, user: str) -> Passage:

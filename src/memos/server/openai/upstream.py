@@ -66,12 +66,15 @@ class Listener(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """What a server is asked: `path` stands behind its address, with its query. `streams`: whether the answer may be events."""
+    """What a server is asked: `path` stands behind its address, with its query. `streams`: whether the answer is to be events;
+    `whole`: it is read here, and may not be any.
+    """
 
     path: str
     body: bytes | None = None
     method: str = "POST"
     streams: bool = False
+    whole: bool = False
 
     @classmethod
     def of(cls, path: str, body: Mapping[str, Any], model: str) -> Ask:
@@ -87,7 +90,7 @@ async def passed_on(request: Request, passage: Passage, ask: Ask, listener: List
     answer = passage.ask(ask.path, ask.body, sent, ask.method)
     with streams.promised(ask.streams):
         try:
-            found = await _answered(request, passage, listener, answer)
+            found = await _answered(request, passage, listener, answer, ask.whole)
         except MemosError:
             listener.unanswered()
             raise
@@ -102,7 +105,7 @@ async def passed_on(request: Request, passage: Passage, ask: Ask, listener: List
 
 
 async def _answered(
-    request: Request, passage: Passage, listener: Listener, answer: AsyncGenerator[Head | bytes, None]
+    request: Request, passage: Passage, listener: Listener, answer: AsyncGenerator[Head | bytes, None], all_of_it: bool
 ) -> Response | _Stream:
     head = await unless_left(request, anext(answer, None))
     if not isinstance(head, Head):
@@ -110,7 +113,7 @@ async def _answered(
         listener.unanswered(left=True)
         return Response(status_code=LEFT)
     headers = {**_headers(head.headers), **listener.headers}
-    if head.status == 200 and head.headers.get("content-type", "").startswith(_EVENTS):
+    if not all_of_it and head.status == 200 and head.headers.get("content-type", "").startswith(_EVENTS):
         spoken = await unless_left(request, begun(_spoken(listener, answer)))
         return Response(status_code=LEFT) if spoken is None else _Stream(spoken, headers)
     whole = await unless_left(request, _whole(answer, passage))

@@ -259,7 +259,7 @@ class ResidentIndex:
         return self._until_changed("outline", look)
 
     def _raw(self) -> NDArray[np.bool_]:
-        return self.current.view & _CHAINED[self.kind.view]
+        return np.asarray(self.current.view & _CHAINED[self.kind.view])
 
     def _until_changed(self, what: str, look: Callable[[], T]) -> T:
         """What is worked out of all documents, kept until one of them changes or comes."""

@@ -29,6 +29,7 @@ LOOK_BACK = 200  # lessons of a policy whose words are looked at, the newest
 LEARNED = ("policy", "world_model", "skill")
 LOST = "some of what it was learned from was deleted; what a person wrote stays"
 _TAUGHT = frozenset({Form.FIX.value, Form.PATH.value, Form.AVOID.value})
+_BESIDE = ("why", "state", "policies", OWN)
 _BY_PEOPLE = ("edit", "update")
 _FACTS: Mapping[Kind, tuple[str, ...]] = {  # fields without words, or with those that callers gave as names
     Kind.POLICY: ("form", "state", "scope", "strength", "forgiven", "edited", "shared_from"),
@@ -129,9 +130,10 @@ def _empty_one(tx: SqliteTx, ident: bytes, said: _Said, term_ids: set[int]) -> N
     now = versions[-1][0]
     policies = [p for p in _policies(now) if p not in said.doomed]
     own = _own(versions)
-    taken = _Taken(said, ident, policies, versions, own)
+    taken = _Taken(said, [ident, *_policies(now)], versions, own)
     tx.put(_bare(now, policies, own, taken), "bereave")
     bereave.drop_versions(db, ident, [row[rows.WIDTH + 1] for row in found], term_ids)
+    db.execute("UPDATE memories SET recorded_at=? WHERE id=?", (found[-1][rows.COLUMNS.index("recorded_at")], ident))
     db.execute("DELETE FROM edges WHERE src=? AND type='DERIVED_FROM' AND known_to IS NOT NULL", (ident,))
     db.execute("DELETE FROM learned WHERE memory=? AND what='skill.refused'", (ident,))  # has the digest of a draft
     if now.kind is Kind.POLICY:
@@ -148,9 +150,9 @@ def _bare(now: Memory, policies: Iterable[bytes], own: Collection[str], taken: _
     body = {name: now.body[name] for name in _FACTS[now.kind] if name in now.body}
     body |= {BEREFT: True, "policies": [id_from_bytes(p) for p in policies]}
     body["why"] = why if why.startswith(BY_HAND) else LOST if edited else ""
+    body |= {OWN: sorted(own)} if edited else {}
     text, title, slot = "", None, None
     if now.kind is Kind.SKILL:
-        body |= {OWN: sorted(own)} if edited else {}
         body |= {name: taken.cleared(now.body[name]) for name in own if name in now.body}
         named = str(now.body.get("name") or "")
         body["name"] = named if is_skill_name(named) and taken.is_clear(named) else f"skill-{now.id[-8:].lower()}"
@@ -210,13 +212,15 @@ class _Taken:
     """
 
     def __init__(
-        self, said: _Said, ident: bytes, policies: list[bytes], versions: list[tuple[Memory, str]], own: Collection[str]
+        self, said: _Said, policies: list[bytes], versions: list[tuple[Memory, str]], own: Collection[str]
     ) -> None:
-        self._said, self._policies = said, [ident, *policies]
-        derived = [m for m, _ in versions if not m.body.get("edited")]
-        self._derived = "\n".join(map(_everything, derived or [m for m, _ in versions]))
-        self._derived += "\n".join(_worded({k: v for k, v in m.body.items() if k not in own}) for m, _ in versions)
-        self._derived = self._derived.lower()
+        self._said, self._policies = said, policies
+        memories = [memory for memory, _ in versions]
+        derived = [m for m in memories if not m.body.get("edited")]
+        if not derived and not any(OWN in m.body for m in memories):  # who wrote what is not known
+            derived = memories
+        others = ({k: v for k, v in m.body.items() if k not in (*own, *_BESIDE)} for m in memories)
+        self._derived = "\n".join((*map(_everything, derived), *map(_worded, others))).lower()
         self._known: dict[str, bool] = {}
 
     @cached_property
