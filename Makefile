@@ -26,6 +26,7 @@ setup: $(VENV)/.ready
 # The stamps: nothing is installed again until what is to be installed changes.
 $(VENV)/.ready: pyproject.toml constraints.txt
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed; name one with: make PYTHON=/path/to/python3.11" >&2; exit 1; }
+	@echo "setting up $(VENV): a minute or two, the first time"
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(PIP) -e '.[dev]'
 	@touch $@

@@ -14,6 +14,14 @@ def test_a_correction_is_shown_and_can_be_taken_back(memos: Memos, answer: Answe
     assert "Oslo" in memos("list", "--kind", "profile").stdout
 
 
+def test_what_is_over_is_news_and_what_is_not_understood_is_told_as_it_is(memos: Memos) -> None:
+    memos("add", "I live in Oslo.")
+    told = memos("feedback", "I don't live in Oslo any more, I live in Bergen", "--dry-run").stdout
+    assert "The user lives in Oslo. -> The user lives in Bergen." in told
+    asked = memos("feedback", "no, it's Bergen, not Rome", "--dry-run", code=1).stdout
+    assert not asked.startswith("would have")
+
+
 def test_as_json(memos: Memos, answer: Answer) -> None:
     memos("add", "I live in Oslo.")
     told = answer("feedback", "also note that I have two kids")

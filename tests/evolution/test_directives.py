@@ -19,7 +19,7 @@ from memos.evolution.directives.heard import Directive
 from memos.evolution.policies import settling
 from memos.memory.episode import StepRole
 from memos.memory.ids import new_id
-from memos.memory.learned import Form, PolicyBody, State
+from memos.memory.learned import NOT_IN, Form, PolicyBody, State
 from memos.memory.model import EdgeType, Kind, Memory, Origin, Status
 from memos.storage.ports import ANY_STATUS, View
 from memos.storage.sqlite import lived
@@ -310,3 +310,99 @@ async def test_events_tell_what_was_told(store: SqliteCube) -> None:
     await told(store, "Never use tabs.")
     events = [e.what for e in await store.lived(lived.events, after=0, limit=100)]
     assert events == ["policy.told", "policy.told_again", "policy.told", "policy.retired"]
+
+
+@pytest.mark.parametrize(
+    ("text", "prefer", "avoid", "when"),
+    [
+        ("thanks! one thing: from now on always run the linter", "run the linter", "", ""),
+        ("right. In this repo always use conda, not uv.", "use conda", "use uv", ""),
+        ("ok, use spaces from now on in the web project, we changed the linter", "use spaces", "", ""),
+        ("for this project use tabs", "use tabs", "", ""),
+        ("in this repo we use tabs, not spaces", "use tabs", "use spaces", ""),
+        ("please don't push to main directly, always open a PR", "open a PR", "push to main directly", ""),
+        ("never commit to main, open a pull request instead", "open a pull request", "commit to main", ""),
+        ("don't add comments to the code unless I ask", "", "add comments to the code", "unless I ask"),
+        ("run the linter before every commit", "run the linter", "", "before every commit"),
+        (
+            "when a customer asks for more than 100 EUR, ask me first from now on",
+            "ask me first",
+            "",
+            "when a customer asks",
+        ),
+        ("good. remember to always use bundle exec here", "use bundle exec", "", ""),
+        ("we never push to main here", "", "push to main", ""),
+        ("whoa, next time roll out to staging first!", "roll out to staging first", "", ""),
+        ("不错，以后提交信息都用中文写", "提交信息都用中文写", "", ""),
+        ("from now on in English again please", "answer in English", "", ""),
+        ("这个项目用 pnpm，不要用 npm", "用 pnpm", "用 npm", ""),
+    ],
+)
+def test_how_people_at_work_say_it(text: str, prefer: str, avoid: str, when: str) -> None:
+    (one,) = directives_of(text)
+    assert (one.prefer, one.avoid) == (prefer, avoid) and one.when.startswith(when)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "in this repo, add a README",
+        "in this project find the slow test and fix it",
+        "we always order too much",
+        "always nice to be here",
+        "don't click the first link, open the second",
+        "log a line for every request",
+        "use the port 8080 for this",
+    ],
+)
+def test_what_is_asked_for_once_in_a_project_is_none(text: str) -> None:
+    assert directives_of(text) == ()
+
+
+async def told_in(store: SqliteCube, text: str, environment: str) -> Memory:
+    """What was kept of something said to an agent at work in an environment."""
+    record, episode = Memory(new_id(), Kind.TRACE, text, owner="ana", role="user"), new_id()
+
+    def run(tx: Any) -> tuple[str, ...]:
+        tx.put(record)
+        lived.open_episode(tx, episode, session=environment, agent="a", owner="ana", environment=environment, at=T0)
+        return tell_directives(tx, directives_of(text), memory=record.id, owner="ana", episode=episode)
+
+    return await memory(store, (await store.write(run))[0])
+
+
+async def test_a_project_that_is_named_is_meant_wherever_it_is_said(store: SqliteCube) -> None:
+    await told_in(store, "Never start two browsers.", "web")
+    there = await told_in(store, "Use spaces from now on in the web project.", "billing")
+    assert PolicyBody.of(there).scope == "environment:web"
+
+
+async def test_what_is_said_of_one_project_does_not_hold_there_otherwise_and_stays_elsewhere(store: SqliteCube) -> None:
+    everywhere = await told_in(store, "Always use tabs.", "billing")
+    here = await told_in(store, "In this repo always use spaces.", "web")
+    assert (await memory(store, everywhere.id)).body[NOT_IN] == ["web"]
+    again = await told_in(store, "From now on use tabs, not spaces.", "billing")
+    assert PolicyBody.of(await memory(store, here.id)).state is State.ACTIVE
+    assert again.id == everywhere.id or again.body[NOT_IN] == ["web"]
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("Answer me in German from now on.", "From now on in English again please."),
+        ("Always use tabs.", "Use spaces from now on."),
+        ("以后提交信息都用中文写。", "以后提交信息都用英文写。"),
+    ],
+)
+async def test_of_several_things_only_one_of_which_can_be_had_the_last_holds(
+    store: SqliteCube, before: str, after: str
+) -> None:
+    (old,) = await told(store, before)
+    (new,) = await told(store, after)
+    assert (await body(store, old)).why == f"replaced by {new}"
+
+
+async def test_another_language_for_something_else_replaces_nothing(store: SqliteCube) -> None:
+    (old,) = await told(store, "Always write commit messages in English.")
+    await told(store, "Always answer in German.")
+    assert (await body(store, old)).state is State.ACTIVE

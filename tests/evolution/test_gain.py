@@ -75,3 +75,7 @@ async def test_from_rows_episodes_count_once_and_only_those_of_the_same_buckets(
     assert (found.with_it, found.without) == ((0.9, 0.7), (-0.6,))
     assert await store.lived(gain_of, policy) == pytest.approx(gain([0.9, 0.7], [-0.6]))
     await store.close()
+
+
+def test_episodes_that_nobody_scored_can_pass_the_gate() -> None:
+    assert gain([0.54, 0.59], []) >= LEAST_GAIN  # thanks, and praise, after tools that ended well

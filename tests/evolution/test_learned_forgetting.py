@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import apsw
 import pytest
 
 from memos import MemOS
@@ -118,6 +119,18 @@ def test_a_single_step_is_enough(memos: MemOS, home: Path) -> None:
         hidden = [s.id for s in memos.skills()]
         memos.evolve(now=True)
         assert hidden in ([], [skill.id]) and memos.skill(skill.id).record.support >= 3
+
+
+def test_what_all_tasks_lose_alike_leaves_what_they_still_teach(memos: MemOS, home: Path) -> None:
+    for package in ("lxml", SECRET, "numpy", "pillow"):
+        install(memos, package, fails=True)
+    (fix,) = memos.policies(forms=["fix"])
+    goals = [x.id for x in memos.list(limit=100).items if x.kind == "trace" and x.role == "user"]
+    memos.delete(goals)
+    assert files_with(home, "install the Python package") == []
+    memos.evolve(now=True)
+    after = memos.policy(fix.id)
+    assert after.body.goal == "" and after.body.procedure == fix.body.procedure and after.record.support == 4
 
 
 def test_while_it_is_not_drawn_again_nobody_is_shown_an_empty_one(memos: MemOS, home: Path, tmp_path: Path) -> None:
@@ -265,10 +278,24 @@ def test_what_a_policy_was_retired_for_goes_with_the_words_that_forbade_it(memos
         memos.report_outcome(1.0, source="verifier", session=s)
         memos.end_session(s)
         memos.evolve(now=True)
-    memos.start_turn(
-        f"Never delete log files, said {WORD}. Never delete log files.", session="told", environment="web1"
-    )
+    memos.start_turn("Never delete log files.", session="told", environment="web1")
     memos.end_session("told")
+    (path,) = memos.policies(forms=["path"], states=["retired"])
+    assert path.body.why == "the user said: Never delete log files"
     memos.evolve(now=True)
-    deleted(memos, home, "told")
-    assert memos.policies(forms=["path"])
+    deleted(memos, home, "told", "Never delete")
+    assert memos.policy(path.id).body.state == "active"
+
+
+def test_a_case_that_a_skill_showed_goes_also_when_its_episode_teaches_something_else_by_now(
+    memos: MemOS, home: Path
+) -> None:
+    skill = the_skill(memos, "lxml", "numpy", SECRET, "pillow")
+    assert SECRET in str(memos.skill(skill.id).body.examples)
+    (path,) = memos.policies(forms=["path"])
+    assert SECRET not in repr(path)
+    moved = "UPDATE lessons SET memory=NULL WHERE episode=(SELECT e FROM episodes WHERE session=?)"
+    with apsw.Connection(str(next(home.rglob("*.cube")))) as db:
+        db.execute(moved, (f"s-{SECRET}",))
+    deleted(memos, home)
+    assert memos.skill(skill.id).record.support == 3

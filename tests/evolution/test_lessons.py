@@ -11,7 +11,7 @@ from policy_script import MISSING, header
 
 from memos.evolution.case import Case
 from memos.evolution.learn import CaseBuilder
-from memos.evolution.policies.lessons import lessons_of, told
+from memos.evolution.policies.lessons import SHOWN, lessons_of, told
 from memos.storage.sqlite import lived
 from memos.storage.sqlite.cube import SqliteCube
 from memos.storage.sqlite.lived import Lesson
@@ -140,3 +140,41 @@ async def test_lessons_hold_no_text(store: SqliteCube) -> None:
     case = await case_of(store, header("psycopg2", "libpq"))
     for lesson in lessons_of(case):
         assert all(isinstance(n, int) for group in lesson.steps.values() for n in group)
+
+
+NOT_THERE = "Exit code 127\n/bin/bash: line 1: pytest: command not found"
+
+
+async def test_the_same_command_behind_another_one_is_the_fix_and_not_what_the_task_went_on_with(
+    store: SqliteCube,
+) -> None:
+    went_on = [Did("edit a"), Did("docker up"), Did("uv run pytest -q")]
+    did = [Did("pytest -q", False, NOT_THERE), Did("uv run pytest -q", False, "1 failed"), *went_on]
+    assert (await taught(store, did, None))["fix"][0] == ("pytest -q", ["uv run pytest -q"])
+
+
+async def test_the_same_of_a_program_with_nearly_that_name_is_the_fix(store: SqliteCube) -> None:
+    did = [Did("npm run build", False, "Error: use pnpm"), Did("pnpm install"), Did("pnpm run build"), Did("deploy")]
+    assert (await taught(store, did))["fix"][0] == ("npm run build", ["pnpm install", "pnpm run build"])
+
+
+async def test_a_check_that_passes_after_something_was_done_does_not_show_that_its_words_mattered(
+    store: SqliteCube,
+) -> None:
+    did = [Did("pytest -q", False, "FAILED test_a: assert 1 == 2"), Did("edit a"), Did("uv run pytest -q")]
+    assert ("pytest -q", ["uv run pytest -q"]) not in (await taught(store, did)).get("fix", [])
+
+
+async def test_an_error_that_says_only_how_it_ended_teaches_no_fix(store: SqliteCube) -> None:
+    did = [Did("build x", False, "Exit code 1"), Did("get y"), Did("build x")]
+    assert "fix" not in await taught(store, did)
+
+
+async def test_a_fix_that_the_steps_show_is_worth_something_though_nobody_said_so(store: SqliteCube) -> None:
+    case = await case_of(store, Script("Do it", [FAILS, Did("get y"), Did("build x")], score=None))
+    assert [it.value for it in lessons_of(case) if it.form == "fix"] == [SHOWN]
+
+
+async def test_reading_a_file_with_a_tool_of_the_host_is_no_part_of_a_path(store: SqliteCube) -> None:
+    did = [Did('{"file_path": "a.py"}', tool="Read"), Did("deploy x"), Did("restart x")]
+    assert (await taught(store, did))["path"] == [("", ["deploy x", "restart x"])]

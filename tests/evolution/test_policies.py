@@ -364,3 +364,16 @@ async def test_a_warning_is_silent_about_it_where_nothing_shows_it(store: Sqlite
     await live(store, tasks)
     _, body = await only(store, "avoid")
     assert body.avoid.startswith("shell: docker build") and body.prefer == ""
+
+
+async def test_a_policy_tells_no_credential_of_its_evidence(store: SqliteCube) -> None:
+    def export(table: str) -> Script:
+        wrong, right = f"psql -c 'copy {table}'", f"PGPASSWORD=hunter2 psql -U app -c 'copy {table}'"
+        did = [Did(wrong, False, "FATAL: password authentication failed"), Did(right)]
+        return Script(f"Export the table {table}", did, score=1.0)
+
+    await live(store, [export("orders"), export("customers"), export("items")])
+    for memory, body in await all_policies(store):
+        assert "hunter2" not in memory.text and "hunter2" not in str(body.to_body())
+    _, fix = await only(store, "fix")
+    assert "PGPASSWORD={secret} psql" in fix.procedure[0].input

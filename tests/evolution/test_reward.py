@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memos.evolution.value.reward import ALPHA, UNJUDGED, how_tools_fared, reward
-from memos.memory.episode import Signal, SignalSource, Step, StepRole, ToolUse
+from memos.evolution.value.signals import FAILED, GAVE_UP, PRAISE, THANKS, Heard
+from memos.memory.episode import FAILURE, SUCCESS, Signal, SignalSource, Step, StepRole, ToolUse
 from memos.memory.ids import new_id
 from memos.memory.model import Kind, Memory
 
@@ -122,3 +123,20 @@ def test_it_is_within_bounds_and_does_not_depend_on_the_order_of_arrival(given_:
 def test_better_news_never_make_it_worse(given_: list[Signal], source: SignalSource, more: float) -> None:
     low, high = (reward((), [*given_, said(source, score, 9)]).value for score in (-more, more))
     assert low is not None and high is not None and low <= high + 1e-12
+
+
+def heard(one: Heard) -> Signal:
+    return Signal(IMPLICIT, one.what, one.score, T0 + timedelta(minutes=1))
+
+
+@pytest.mark.parametrize("kind", [THANKS, PRAISE])
+def test_what_users_say_in_passing_and_tools_that_ended_well_are_a_success_together(kind: Heard) -> None:
+    assert (reward([call(1, True)], [heard(kind)]).value or 0) >= SUCCESS
+    assert (reward((), [heard(kind)]).value or 0) < SUCCESS
+    assert abs(reward([call(1, False)], [heard(kind)]).value or 0) < SUCCESS
+
+
+@pytest.mark.parametrize("kind", [FAILED, GAVE_UP])
+def test_what_users_say_in_passing_and_tools_that_failed_are_a_failure_together(kind: Heard) -> None:
+    assert (reward([call(1, False)], [heard(kind)]).value or 0) <= FAILURE
+    assert abs(reward([call(1, True)], [heard(kind)]).value or 0) < SUCCESS

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import os
 import socket
 import sys
 import threading
@@ -15,6 +16,7 @@ import pytest
 from hosts_world import Host
 from openclaw_world import told
 
+from memos import MemOS
 from memos.hosts.session import Session
 
 Answering = Callable[[bytes], str]
@@ -111,3 +113,19 @@ def test_a_file_system_without_locks_is_worked_on_without_them(tmp_path: Path, m
         session.offset = 7
     with Session(str(tmp_path), "codex", "s").held(time.monotonic() + 1) as session:
         assert session.offset == 7
+
+
+def test_a_state_file_of_a_server_that_was_killed_does_not_stand_in_the_way_of_the_library(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as unused:
+        url = f"http://127.0.0.1:{unused.getsockname()[1]}"
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "server.json").write_text(json.dumps({"url": url, "pid": os.getpid()}))  # the number is somebody else's now
+    host = Host("claude-code", home, tmp_path, ("--deadline", "50"))
+    ran = host.prompt("Count the lines")
+    assert ran is not None and not ran.err
+    with MemOS(home, embedder="none", background=False) as memos:
+        assert [m.text for m in memos.list(kinds=["trace"]).items] == ["Count the lines"]
+    host.args = ("--no-embedded",)
+    ran = host.prompt("Count them again")
+    assert ran is not None and "no server runs" in ran.err

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memos.memory.ids import new_id
-from memos.memory.learned import Action, Form, Parameter, PolicyBody, SkillBody, State
+from memos.memory.learned import TOLD_IN, Action, Form, Parameter, PolicyBody, SkillBody, State
 from memos.memory.model import Kind, Memory
 from memos.recall.guidance import matching
 from memos.recall.lore import Entry, Lore
@@ -330,3 +330,43 @@ def test_no_text_of_a_situation_or_a_policy_makes_it_fail(goal: str, error: str,
     known = lore(wild, FIX, AVOID, PATH)
     now = Situation(goal, "shell", input, error, earlier=(Action("shell", said),))
     assert len(matching(known, now, words_of(goal))) <= 4
+
+
+def told_in(text: str, strength: float = 0.8, avoid: str = "", prefer: str = "", **more: object) -> Entry[PolicyBody]:
+    body = PolicyBody(
+        form=Form.DIRECTIVE, state=State.ACTIVE, author="user", strength=strength, avoid=avoid, prefer=prefer
+    )
+    stored = {**body.to_body(), TOLD_IN: [["web", "coder"]], **more}
+    return Entry(Memory(new_id(), Kind.POLICY, text, body=stored), body, ())
+
+
+@pytest.mark.parametrize(
+    ("entry", "now", "shown"),
+    [
+        (told_in("use ruff", prefer="use ruff"), {"goal": "add a page", "environment": "web", "agent": "other"}, True),
+        (
+            told_in("use ruff", prefer="use ruff"),
+            {"goal": "add a page", "environment": "billing", "agent": "coder"},
+            False,
+        ),
+        (
+            told_in("use ruff", prefer="use ruff"),
+            {"goal": "set up ruff", "environment": "billing", "agent": "coder"},
+            True,
+        ),
+        (told_in("use ruff", prefer="use ruff"), {"goal": "add a page", "agent": "coder"}, True),
+        (told_in("answer in German", prefer="answer"), {"goal": "add a page", "environment": "billing"}, True),
+        (told_in("never push to main", 0.9, "push"), {"goal": "add", "environment": "billing", "agent": "coder"}, True),
+        (
+            told_in("never push to main", 0.9, "push"),
+            {"goal": "refund", "environment": "desk", "agent": "helper"},
+            False,
+        ),
+        (told_in("use tabs", prefer="use tabs", not_in=["web"]), {"goal": "use tabs", "environment": "web"}, False),
+    ],
+)
+def test_what_was_told_in_another_project_is_said_where_it_concerns(
+    entry: Entry[PolicyBody], now: dict[str, str], shown: bool
+) -> None:
+    found = matching(Lore(policies={entry.id: entry}), Situation(**now), None)
+    assert bool(found) is shown

@@ -507,3 +507,23 @@ def test_questions_that_were_asked_before_do_not_hide_the_fact_that_answers_them
         assert n == 0 or any("Wren" in t for t in shown(turn.recalled, Tier.FACT)), said
         memos.end_turn("All right.", session=f"s{n}")
         memos.flush()
+
+
+def test_thanks_bring_up_no_past_tasks_and_neither_does_a_task_that_only_shares_a_step(memos: MemOS) -> None:
+    for n, goal in enumerate(("Fix the rounding of the invoice total", "Add a due date to the invoice model")):
+        memos.start_turn(goal, session=f"s{n}", environment="billing")
+        memos.report_step("shell", "uv run pytest -q", "41 passed", ok=True, session=f"s{n}")
+        memos.end_turn("Done.", session=f"s{n}")
+        memos.end_session(f"s{n}")
+    memos.start_turn("Round the tax of the invoice too", session="now", environment="billing", recall=False)
+    for said in ("thanks, that works", "run the unit tests"):
+        assert shown(memos.recall(said, session="new"), Tier.EXPERIENCE) == []
+    assert shown(memos.recall("round the invoice total up", session="new"), Tier.EXPERIENCE)
+
+
+def test_a_directive_of_another_project_says_where_it_was_told(memos: MemOS) -> None:
+    memos.start_turn("Never push to main.", session="a", environment="web", agent="coder")
+    there = memos.start_turn("Fix the build", session="b", environment="web", agent="coder").recalled.context
+    elsewhere = memos.start_turn("Fix the build", session="c", environment="billing", agent="coder").recalled.context
+    assert "told in" not in there and "push to main" in there
+    assert "push to main" in elsewhere and "told in web" in elsewhere

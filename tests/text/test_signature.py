@@ -9,7 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memos.text.signature import action_head, context_key, error_signature, signature_key, telling_line
+from memos.text.signature import (
+    action_head,
+    context_key,
+    error_signature,
+    says_only_code,
+    signature_key,
+    telling_line,
+)
 
 TRACEBACK = """Traceback (most recent call last):
   File "/srv/u/app.py", line 3, in <module>
@@ -161,3 +168,28 @@ def test_no_text_makes_it_slow(text: str) -> None:
 
 def test_deep_json_is_read_as_words() -> None:
     assert action_head("t", "[" * 100_000).startswith("t")
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("Exit code 1\nError: pg_config executable not found.", "Error: pg_config executable not found."),
+        ("Exit code 127\n/bin/bash: line 1: pytest: command not found", "pytest: command not found"),
+        (
+            "Exit code 22\ncurl: (22) The requested URL returned error: 502",
+            "curl: (22) The requested URL returned error: 502",
+        ),
+        (
+            "Exit code 1\n\n> shop@1.0 lint\n> prettier\n\nCode style differs in 2 files",
+            "Code style differs in 2 files",
+        ),
+        ("Exit code 1", "Exit code 1"),
+    ],
+)
+def test_how_a_host_says_that_a_command_failed_is_not_what_failed(text: str, line: str) -> None:
+    assert telling_line(text) == line
+    assert says_only_code(line) is (line == "Exit code 1")
+
+
+def test_the_status_at_the_end_of_a_line_stays() -> None:
+    assert error_signature("curl: (22) The requested URL returned error: 502").endswith("error: 502")

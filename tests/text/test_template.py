@@ -220,3 +220,16 @@ def test_ways_to_put_one_thing_become_few_patterns() -> None:
 def test_values_are_replaced_where_they_stand_as_words() -> None:
     assert abstracted("web and webs of web", {"s": "web"}) == "{s} and webs of {s}"
     assert abstracted("libfoo is gone", {"x": "foo"}) == "lib{x} is gone"
+
+
+def test_an_option_is_not_cut_behind_its_dash() -> None:
+    made = generalise([("uv run pytest -q",), ("uv run pytest -q tests/test_a.py",)])
+    assert made is not None and made.patterns == ("uv run pytest {value1}",)
+    assert made.parameters[0].examples == ("-q", "-q tests/test_a.py")
+
+
+def test_a_version_is_one_value() -> None:
+    cases = [("git checkout v2.4.1", "./deploy.sh"), ("git checkout v2.4.2", "./deploy.sh")]
+    made = generalise(cases, beside=[("Deploy version 2.4.1 of it",), ("deploy v2.4.2 to prod",)])
+    assert made is not None and made.patterns[0] == "git checkout v{version}"
+    assert made.parameters[0].examples == ("2.4.1", "2.4.2")

@@ -75,7 +75,7 @@ def shown(out: Console, done: FeedbackResult) -> None:
     """What was done, a line for each memory."""
     from memos.cli.render import safe
 
-    would = "would have " if done.dry_run else ""
+    would = "would have " if done.dry_run and done.understood else ""
     out.print(f"{would}{safe(done.message, 400)}")
     for one in done.operations:
         texts = {t.id: t.text for t in one.targets}

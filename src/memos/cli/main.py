@@ -252,13 +252,12 @@ _COMMANDS = {name: what for commands in _GROUPS.values() for name, what in comma
 def _built(name: str) -> Any:
     what = _COMMANDS[name]
     if isinstance(what, typer.Typer):
-        group = typer.main.get_group_from_info(
+        return typer.main.get_group_from_info(
             TyperInfo(what, name=name, cls=Whole),
             pretty_exceptions_short=what.pretty_exceptions_short,
             suggest_commands=what.suggest_commands,
             rich_markup_mode=what.rich_markup_mode,
         )
-        return group
     alone = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
     alone.command(name)(what)
     return typer.main.get_command(alone)

@@ -26,7 +26,9 @@ def report(found: Report, into: str | None = None) -> list[Any]:
         )
         if count
     ]
-    new = f"{found.new:,}" + (f", about {_lasting(found.seconds)}" if found.dry_run and found.new else "")
+    new = f"{found.new:,}"
+    if found.dry_run and found.new:
+        new += f", stored in about {_lasting(found.seconds)}; to read them for facts and make vectors takes longer"
     rows = pairs(
         (
             ("from", f"{found.title}"),

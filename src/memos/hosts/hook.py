@@ -85,9 +85,10 @@ class Run:
         to = [self.who.get("user"), self.who.get("cube"), given.get("--url"), given.get("--key-file")]
         self.whose = digest(json.dumps(to))
         url = given.get("--url") or running(self.home)
+        server = Server(url, key_in(given.get("--key-file")), self.until) if url else None
         self.memory: Memory
-        if url:
-            self.memory = Server(url, key_in(given.get("--key-file")), self.until)
+        if server is not None and ("--url" in given or not server.gone):
+            self.memory = server
         elif embedded:
             self.memory = Embedded(given.get("--home"))
         else:

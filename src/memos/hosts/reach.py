@@ -118,6 +118,17 @@ class Server(Memory):
         except (OSError, ValueError) as e:
             raise Away(f"the server cannot be reached ({type(e).__name__})") from None
 
+    @property
+    def gone(self) -> bool:
+        """Whether nobody listens there: the state file is of a process that was killed, and another has its number now."""
+        try:
+            self._connect().close()
+        except ConnectionRefusedError:
+            return True
+        except OSError:
+            return False
+        return False
+
     def _connect(self) -> socket.socket:
         """A connection to the first of the server's addresses that takes one. Raises OSError."""
         failure = OSError("no address")

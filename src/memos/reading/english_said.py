@@ -31,6 +31,7 @@ _SINCE = re.compile(r"\b(?:since|for)\b[^,.;]*$", re.IGNORECASE)
 _ARTICLE = re.compile(r"\b(?:an?|the|my|our|some) (?:(?!as )[\w-]+ )*$", re.IGNORECASE)
 _THE = re.compile(r"\bthe $", re.IGNORECASE)
 _WITH_ARTICLE = ("device", "job", "product", "place_of_help")
+_BEFORE_THEN = re.compile(r"\bhad\b|['’]d\b", re.IGNORECASE)
 _UNTIL = re.compile(r"\b(?:until|till|through)\s+(?:the )?(?:\w+ )?$", re.IGNORECASE)
 _NO_HABIT = words(
     """
@@ -197,7 +198,7 @@ class Said:
         """When a finding is valid, and where the words that say so end; None where the tense needs a date in vain."""
         mention = self._mention(end, stop)
         if phrase.tense == PERFECT and not rule.historic and not rule.ends:
-            if mention is None or mention.precision != "range":
+            if mention is None or mention.precision != "range" or _BEFORE_THEN.search(self.text, lead, phrase.rest):
                 return None
             return (mention.from_, None), mention.end
         if mention is None or rule.take == "date":

@@ -31,6 +31,7 @@ _MY_JOB = r"(?:my |the )?(?:old )?(?:job|position|role|post)"
 _ANY = frozenset({PRESENT, PROGRESSIVE, PERFECT, PAST})
 _HISTORY = frozenset({PAST, PERFECT})
 _P = frozenset({PRESENT})
+_SINCE = frozenset({PRESENT, PERFECT})  # "I've been vegan since 2019"
 _LIKE = (VerbRule(_lead(r""), "liked", "likes", "like {v}", Kind.PREFERENCE, tenses=_P, opposite="dislikes", we=False),)
 _HAVE_LOVED = VerbRule(
     _lead(r""),
@@ -794,7 +795,7 @@ VERBS: Mapping[str, tuple[VerbRule, ...]] = {
             "be allergic to {v}",
             Kind.PROFILE,
             confidence=0.97,
-            tenses=_P,
+            tenses=_SINCE,
         ),
         VerbRule(
             _lead(
@@ -805,7 +806,7 @@ VERBS: Mapping[str, tuple[VerbRule, ...]] = {
             "diet",
             "be {v}",
             Kind.PROFILE,
-            tenses=_P,
+            tenses=_SINCE,
         ),
         VerbRule(
             _lead(r"(?:happily |newly |recently |now |already )*(?:married|engaged) to "),

@@ -25,6 +25,8 @@ _DOES_NOT = re.compile(
     rf"(?P=prep)?(?P<new>{_W})\s*[.!]*$",
     re.IGNORECASE,
 )
+# "I don't live in Oslo any more, I live in Bergen" is news: what is over was not wrong.
+_WAS_TRUE = re.compile(r"\b(?:any ?more|any longer)$", re.IGNORECASE)
 _ZH_END = re.compile(r"的(?=\s*(?:[，,。！!]|$))")
 _ZH_ALLERGY = re.compile(
     r"对(?P<old>[^，,。]{1,12}?)(?:并不|不|没有?)过敏[，,]\s*(?:而)?是?对(?P<new>[^，,。]{1,12}?)过敏"
@@ -50,7 +52,7 @@ def wrong_and_right(words: str) -> Iterator[Correction]:
         or _ZH_ALLERGY.search(words)
         or _ZH_HAS.search(words)
     )
-    if match:
+    if match and _WAS_TRUE.search(match["old"]) is None:
         old, new = bare(match["old"]), bare(match["new"])
         if old and new and old.casefold() != new.casefold():
             about = match.groupdict().get("about") or ""

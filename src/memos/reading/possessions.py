@@ -27,7 +27,8 @@ _FAVOURITE = LazyPattern(
 )
 _BECOMES = LazyPattern(
     r"(?P<np>[A-Za-z][\w'’/-]*(?: [\w'’#/-]+){0,3}?) (?:has )?(?:just )?(?P<be>is now|are now|is|are"
-    r"|isn['’]t|aren['’]t|(?:was |got |been )?(?:moved|changed|switched|pushed(?: back| out)?|postponed|rescheduled|brought forward) to"
+    r"|isn['’]t|aren['’]t|(?:was |got |been )?(?:moved|changed|switched|pushed(?: back| out)?|postponed|rescheduled"
+    r"|brought forward) to"
     r"|(?:was |got |been )?(?:postponed|rescheduled|put off) (?:until|till|for))"
     r"(?P<adv>(?: (?:not|now|currently|actually|still|no longer|always|usually|just))*) (?=\S)"
 )

@@ -238,7 +238,7 @@ def _own_end(
 def told_over(
     tx: WriteTx, before: Sequence[Memory], key: object, said: datetime, without: Collection[str] = ()
 ) -> list[tuple[datetime, datetime]]:
-    """When something was told after `said` of the runs `before` of a value, and when it was over: a late run is over with them."""
+    """When something was told after `said` of the runs `before` of a value, and when it was over: late runs are over too."""
     out = []
     for run in before:
         if key is None or run.body.get("key") != key:

@@ -104,13 +104,23 @@ def _gaps(common: list[str], cases: Sequence[list[str]]) -> list[list[str]] | No
         gaps = [list(place) for place in zip(*columns, strict=True)]
         odd = next((n for n, place in enumerate(gaps) if any(place) and not all(place)), None)
         if odd is None:
-            return gaps
+            cut = next((n for n in range(1, len(gaps)) if _cuts_option(common, gaps[n], n)), None)
+            if cut is None:
+                return gaps
+            del common[cut - 1]
+            continue
         if not common:
             return None
         # A sign goes in before a word does, and a space last; of two alike the one after the place: what differs leads up to it.
         beside = [n for n in (odd, odd - 1) if 0 <= n < len(common)]
         del common[min(beside, key=lambda n: _holds(common[n]))]
     return None
+
+
+def _cuts_option(common: Sequence[str], place: Sequence[str], n: int) -> bool:
+    """Whether what differs begins behind the dash of an option and goes on with other words: the option is one of them."""
+    begins = common[n - 1] == "-" and (n == 1 or common[n - 2].isspace() or common[n - 2] == "-")
+    return begins and any(" " in value for value in place)
 
 
 def _holds(token: str) -> int:

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable
 
 from memos.memory.learned import Action
+from memos.text.secrets import without_secrets
 
 INPUT = 400  # characters of what a tool is given that are shown
 LINE_BREAK = " ⏎ "  # stands for a line break in what a tool is given
@@ -17,9 +18,9 @@ _BETWEEN = ": "  # a tool and what it is given
 
 def call(action: Action) -> str:
     """A step to take: the tool and what it is given, each in backticks (more of them where it holds some); words without a
-    tool as they are.
+    tool as they are. Credentials are left out.
     """
-    said = " ".join(LINE_BREAK.join(clipped(action.input, INPUT).splitlines()).split())
+    said = " ".join(LINE_BREAK.join(clipped(without_secrets(action.input), INPUT).splitlines()).split())
     if not action.tool:
         return said
     tool = _code(" ".join(action.tool.split()))

@@ -177,6 +177,8 @@ def _beside(base: Values, value: Values) -> Told | None:
     return None
 
 
+_TAGGED = re.compile(r"v\d+(?:\.\d+)+")
+_IN_NUMBER = re.compile(r"\d\.$")
 _PIECE = re.compile(r"(?:(?![一-鿿])[^\s\"'`(){}\[\],;，。；：！？（）「」“”])+")
 
 
@@ -186,7 +188,7 @@ def _pieces_of(texts: Sequence[str]) -> frozenset[str]:
     for text in texts:
         for run in _PIECE.findall(text):
             bare = run.strip(_CLOSING)
-            out.add(bare)
+            out.update((bare, bare[1:]) if _TAGGED.fullmatch(bare) else (bare,))
             parts = re.split(r"([-_./:=@])", bare)
             out.update(
                 "".join(parts[i:j])
@@ -204,6 +206,8 @@ def _out_of(value: Values, beside: Sequence[Collection[str]]) -> Told | None:
             break
         at = value[0].find(piece)
         before, after = value[0][:at], value[0][at + len(piece) :]
+        if _IN_NUMBER.search(before) and piece[0].isdigit():
+            continue  # a part of a version is no value
         inner = tuple(v[len(before) : len(v) - len(after)] for v in value)
         same = all(v.startswith(before) and v.endswith(after) for v in value)
         if same and all(i and i in known for i, known in zip(inner, beside, strict=True)):

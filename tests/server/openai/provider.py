@@ -130,7 +130,8 @@ def _handler(provider: Provider) -> type[BaseHTTPRequestHandler]:
             if conversation := body.get("conversation"):
                 provider.items[conversation if isinstance(conversation, str) else conversation["id"]]
             id = provider.id("resp")
-            given = body["input"] if isinstance(body["input"], list) else [{"role": "user", "content": body["input"]}]
+            words = [{"type": "input_text", "text": body["input"]}]
+            given = body["input"] if isinstance(body["input"], list) else [{"role": "user", "content": words}]
             provider.inputs[id] = [{"type": "message", "id": f"msg_in_{id}", **one} for one in given]
             told = response(id, spoken(provider.answer))
             if body.get("background"):

@@ -10,7 +10,7 @@ from test_wire_add import found, post
 Client = httpx2.AsyncClient
 
 
-async def add(client: Client, user: str, text: str, **more: Any) -> str:
+async def add(client: Client, user: str, text: Any, **more: Any) -> str:
     body = {"user_id": user, "async_mode": "sync", "messages": text, **more}
     return (await post(client, "/add", body))["data"][0]["memory_id"]
 
@@ -232,3 +232,17 @@ async def test_a_failing_cube_makes_the_answer_partial_never_empty(app_client: C
     assert ids(data)
     answer = await app_client.post("/product/search", json={"user_id": "u", "query": "x", "readable_cube_ids": ["bad"]})
     assert answer.status_code >= 500
+
+
+async def test_of_many_sources_the_first_and_the_last_are_shown(app_client: Client) -> None:
+    for day in range(1, 26):
+        said = [{"role": "user", "content": "I live in Oslo.", "chat_time": f"2026-01-{day:02}T12:00:00Z"}]
+        await add(app_client, "u", said, session_id=f"s{day}")
+    data = await search(app_client, "u", "Where does the user live?", search_memory_type="UserMemory", relativity=0)
+    (sources,) = {
+        tuple(s["chat_time"][:10] for s in m["metadata"]["sources"])
+        for part in data["text_mem"]
+        for m in part["memories"]
+        if len(m["metadata"]["sources"]) > 1
+    }
+    assert sources == tuple(f"2026-01-{day:02}" for day in (*range(1, 11), *range(16, 26)))

@@ -282,10 +282,20 @@ async def test_a_durable_task_waits_for_the_disk_by_the_connection_that_wrote_it
             await put(queue, durable=True)
 
 
-async def test_closing_ends_the_waiting(redis_url: str, open_queue: Open, namespace: str) -> None:
-    queue = open_queue(redis_url, namespace=namespace)
+async def test_closing_ends_the_waiting(
+    redis_url: str, open_queue: Open, namespace: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    queue, asleep = open_queue(redis_url, namespace=namespace), asyncio.Semaphore(0)
+    next_entry = queue._link.next_entry
+
+    async def sleeps(stream: str, after: bytes, seconds: float) -> None:
+        asleep.release()
+        await next_entry(stream, after, seconds)
+
+    monkeypatch.setattr(queue._link, "next_entry", sleeps)
     waiting = [asyncio.create_task(queue.wait(30)) for _ in range(3)]
-    await asyncio.sleep(0.1)
+    for _ in waiting:
+        await asyncio.wait_for(asleep.acquire(), 10)
     await queue.close()
     await asyncio.wait_for(asyncio.gather(*waiting), 2)
 

@@ -105,11 +105,9 @@ async def test_while_a_large_index_loads_the_stored_full_text_answers(
         pool = await asyncio.wait_for(cube.gather(Probe({"number": 1.0}), where=parse_filter({"tags": "odd"})), 5)
         assert (pool.loading, len(pool.rows)) == (True, 15)
         assert {len(c) for c in pool.columns.values()} == {15}
-    for _ in range(200):
-        pool = await cube.gather(Probe({"number": 1.0}))
-        if not pool.loading:
-            break
-        await asyncio.sleep(0.01)
+    async with asyncio.timeout(20):
+        while (pool := await cube.gather(Probe({"number": 1.0}))).loading:
+            await asyncio.sleep(0.01)
     assert (pool.loading, len(pool.rows)) == (False, 30)
     await cube.close()
 
@@ -121,8 +119,6 @@ async def test_a_cube_may_be_closed_while_its_index_loads(tmp_path: Path, monkey
         await cube.write(lambda tx: [tx.put(said(i)) for i in range(200)])
         await cube.gather(Probe({"tea": 1.0}))
         await cube.close()
-        for _ in range(100):
-            if cube.ranked._loader is None or not cube.ranked._loader.is_alive():
-                break
-            await asyncio.sleep(0.02)
+        if (loader := cube.ranked._loader) is not None:
+            await asyncio.to_thread(loader.join, 20)
         assert not list(tmp_path.glob("*-wal")), "a connection was opened again after closing"

@@ -19,6 +19,7 @@ from memos.memory.ids import id_from_bytes, new_id
 from memos.memory.model import Edge, EdgeType, Kind, Memory, Source, Version
 from memos.settings import Settings
 from memos.storage.ports import ANY_STATUS, View
+from memos.storage.sqlite import lived_said
 from memos.storage.sqlite.cube import SqliteCube
 from memos.storage.sqlite.registry import SqliteRegistry
 
@@ -79,6 +80,26 @@ async def test_what_is_said_again_and_again_takes_room_as_often_as_it_is_said(tm
         await cube.close()
         room[times] = sum(map(len, stored(path).values()))
     assert room[200] < 2.2 * room[100]
+
+
+async def test_what_is_asked_of_its_records_does_not_look_at_every_version_for_each(tmp_path: Path) -> None:
+    steps = {}
+    for times in (50, 200):
+        cube, fact = SqliteCube.open(tmp_path / f"{times}.cube"), new_id()
+        records = await say(cube, fact, times)
+        counted = []
+
+        def ask(db: apsw.Connection, records: list[str] = records, counted: list[int] = counted) -> None:
+            db.set_progress_handler(lambda: counted.append(1) is not None, 10)
+            try:
+                assert lived_said.directives_from(db, records) == {}
+            finally:
+                db.set_progress_handler(None)
+
+        cube.read_now(ask)
+        await cube.close()
+        steps[times] = len(counted)
+    assert steps[200] < 6 * steps[50]
 
 
 async def test_without_one_record_no_version_names_it_and_all_others_stay(tmp_path: Path) -> None:

@@ -20,7 +20,8 @@ def _set(words: str) -> frozenset[str]:
 
 BULLET = LazyPattern(r"(?:[-*•·–—]|\d{1,2}[.)、]|[（(]\d{1,2}[)）])\s*")
 OPENERS = LazyPattern(
-    r"(?:(?:ok(?:ay)?|hey|hi|hello|well|so|also|and|but|now|then|no+(?! more| \w+ should)|nope|wrong|sorry|thanks|thank you|"
+    r"(?:(?:ok(?:ay)?|hey|hi|hello|whoa|hm+|oh|ah|"
+    r"well|so|also|and|but|now|then|no+(?! more| \w+ should)|nope|wrong|sorry|thanks|thank you|"
     r"great|good|right|yes|"
     r"please|pls|plz|kindly|just|by the way|btw|(?:one|another)(?: (?:more|last|small|little|quick))? thing|fyi|actually|again|"
     r"(?:a )?(?:quick )?(?:note|reminder|rule|important|general rule|house rule|lesson learned|as a rule|in general|generally|"
@@ -52,9 +53,10 @@ _PLACE = (
     r"(?:(?:in|on|for|with|throughout|across) this (?:repo(?:sitory)?|project|codebase|workspace|environment)|"
     r"(?:in|on|for) the [\w.-]{2,40} (?:repo(?:sitory)?|project|codebase|workspace|environment))\b"
 )
+LASTS = LazyPattern(r"\b(?:always|never)\b", _I)
 HERE_HEAD = LazyPattern(rf"{_PLACE}[\s,:–—-]*", _I)
-HERE_TAIL = LazyPattern(rf"[\s,]*\b{_PLACE}(?=[\s,.!]*$|,)", _I)
-WE = LazyPattern(rf"we (?=(?:always|never|only|use|do not|don['’]?t)\b)(?=.{{0,160}}\b{_PLACE})", _I)
+HERE_TAIL = LazyPattern(rf"[\s,]*\b(?:{_PLACE}(?=[\s,.!]*$|,)|here(?=[\s,.!]*$))", _I)
+WE = LazyPattern(rf"we (?=(?:always|never|only|use|do not|don['’]?t)\b)(?=.{{0,160}}\b(?:{_PLACE}|here[\s.!]*$))", _I)
 WE_HERE = LazyPattern(r"we (?=(?:always|never|only|use|do not|don['’]?t)\b)", _I)  # after "in this project"
 EACH_EVENT = LazyPattern(
     r"(?:before|after|on|at|with|for|in) (?:every|each) (?:commit|push|deploy(?:ment)?|merge|release|pr|pull request|session|"
@@ -168,7 +170,9 @@ VERBS = _set(
     "refer speak talk expose share leak submit approve accept reject release tag bump switch replace declare "
     "define mock stub handle plan think limit cap consult be have get work clean cleanup clear drop truncate "
     "reset revert force force-push cache bypass hide mount grant chmod sudo upload ssh omit access buy order "
-    "book pay charge compress archive annotate cc bcc forward attach escalate assign label remind invite greet"
+    "book pay charge compress archive annotate cc bcc forward attach escalate assign label remind invite greet "
+    "offer roll propose recommend suggest sell ship transfer refund cancel confirm quote reschedule contact email message scale "
+    "drain provision plan refactor inline extract hand mix share store print estimate discuss promise"
 )
 HABITS = _set("use prefer stick favor favour")  # of what is said to be so in a project
 USING = _set("use prefer choose pick favor favour run call stick go take install write try adopt default reach")
@@ -280,7 +284,7 @@ ANY = LazyPattern(  # without one of these words no sentence is a directive
     r"\b(?:always|never|ever|from|future|forward|henceforth|prefer\w*|favou?r|instead|rather|over|stop|quit|avoid|refrain|"
     r"steer|stay|"
     r"more|again|every\w*|each|any\w*|whenever|next|must|can|may|should|have|rule|general|default|circumstances|time|times|"
-    r"not|without|starting|case|long\w*|invariably|consistently|good)\b|n['’]t\b",
+    r"not|without|starting|case|long\w*|invariably|consistently|good|repo(?:sitory)?|project|codebase|workspace|environment)\b|n['’]t\b",
     _I,
 )
 
@@ -292,7 +296,7 @@ ZH_STANDING = (
 )
 ZH_LEAD = LazyPattern(
     r"(?:请你?|麻烦你?|拜托你?|记住|记得|切记|注意|提醒一下|另外|还有|对了|好的?|嗯|那么?|所以|但是?|不过|而且|你们?|您|希望你|我希望你?|我想要?你|我要求?你|我需要你|"
-    r"不对|不是|错了|谢谢|规则|原则上|一般来说|通常|"
+    r"不对|不是|错了|谢谢|不错|很好|规则|原则上|一般来说|通常|"
     r"在?(?:这个|本|该)(?:项目|仓库|代码库|工程)(?:里面?|中)?(?:我们)?(?=[都请只]?(?:使用|用|采用)))[\s,，:：、!！]*"
 )
 ZH_HEAD = LazyPattern(rf"{ZH_STANDING}[\s,，:：]*(?:你|您|请|麻烦你?|都|就|也)*")

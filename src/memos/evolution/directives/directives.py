@@ -348,6 +348,7 @@ def _scope(directive: Directive, text: str, tools: Collection[str], environment:
 
 
 _HERE = re.compile(
+    r"\b(?:always|never)\b.*\bhere[\s.!]*$|"
     r"\b(?:in|on|for|with) this (?:environment|repo(?:sitory)?|project|machine|server|host|codebase|cluster|workspace|box)\b|"
     r"(?:这个|本|该)(?:环境|仓库|项目|代码库|集群|工程)|这台(?:机器|服务器|主机)",
     re.IGNORECASE,

@@ -62,7 +62,8 @@ def _english(line: str, own: str, agent: str) -> tuple[list[Directive], str | No
         return [], None
     if w.REPORTED.match(body) or w.REPORTED_LAST.search(body):
         return [], None
-    if w.ONE_OFF.search(body):
+    once = w.ONE_OFF.search(body)
+    if once is not None and not (once[0].lower() == "here" and w.LASTS.search(body)):
         return [], None
     return _Order(line, own, at, len(line.rstrip(" \t\n.!?…"))).read()
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from memos.evolution.policies.common import heads_of
+from memos.evolution.policies.discreet import discreet
 from memos.evolution.policies.lessons import Told, kind_of
 from memos.memory.episode import Step
 from memos.memory.ids import unique_key
@@ -111,15 +112,15 @@ def body_of(form: Form, members: Sequence[Told]) -> PolicyBody | None:
         return None
     shown = {n for pattern in (*core.patterns, *said.patterns, *asked.patterns) for n in names(pattern)}
     kept = tuple(p for p in (*parameters, *said.parameters, *asked.parameters) if p.name in shown)
-    body = _worded(form, members, core, kept)
-    return replace(
-        body,
+    body = replace(
+        _worded(form, members, core, kept),
         error=said.patterns[0] if said.patterns else "",
         errors=said.patterns[1:],
         goal=asked.patterns[0] if asked.patterns else "",
         goals=asked.patterns[1:],
         trigger=_trigger(form, members, said.patterns, asked.patterns),
     )
+    return discreet(body)
 
 
 def is_instead(told: Told) -> bool:

@@ -262,7 +262,7 @@ def _resolution(
             return (), None
         return _without_repeats(done), after[again]
     if (reworded := _reworded(failed, after)) is not None:
-        return (reworded,), reworded
+        return reworded, reworded[-1]
     kind = head(failed)
     near = next(
         (i + 1 for n, i in enumerate(_did_at(after)) if n == MOST_ACTIONS), len(after)
@@ -288,21 +288,24 @@ def _resolution(
 _NO_COMMAND = re.compile(r"command not found|not recognized|no module named|未找到命令|找不到命令", re.IGNORECASE)
 
 
-def _reworded(failed: Step, after: Sequence[Step]) -> Step | None:
+def _reworded(failed: Step, after: Sequence[Step]) -> tuple[Step, ...] | None:
     """The same command behind another one, which worked where it did not ("uv run pytest -q" for "pytest -q"): at once, or later
-    where there is no such command by itself.
+    where there is no such command by itself. Or the same of a program with nearly that name ("pnpm run build" for "npm run
+    build"), with what was done before it.
     """
     assert failed.use is not None
-    words, near = failed.use.input.split(), 2 * MOST_ACTIONS
-    for step in after[:near] if words and not failed.use.input.startswith(("{", "[")) else ():
-        use = step.use
-        if use is None or use.tool != failed.use.tool:
+    words = failed.use.input.split()
+    given = failed.use.input.startswith(("{", "["))  # not a command
+    for place, step in enumerate(after[: 2 * MOST_ACTIONS] if words and not given else ()):
+        other = step.use.input.split() if step.use is not None and step.use.tool == failed.use.tool and _did(step) else []
+        if not other or other[0] == words[0]:
             continue
-        other = use.input.split()
-        if ended(step) and len(other) > len(words) and other[0] != words[0] and other[-len(words) :] == words:
-            return step
-        if _did(step) and not _NO_COMMAND.search(said(failed)):
-            break
+        done = tuple(s for s in after[: place + 1] if _did(s))
+        behind = len(other) > len(words) and other[-len(words) :] == words
+        if behind and (done == (step,) or _NO_COMMAND.search(said(failed))):
+            return (step,)
+        if other[1:] and other[1:] == words[1:] and (other[0] in words[0] or words[0] in other[0]):
+            return _without_repeats(done) if len(done) <= MOST_ACTIONS else None
     return None
 
 

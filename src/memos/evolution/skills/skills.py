@@ -122,7 +122,10 @@ def _draw(tx: SqliteTx, found: Family) -> str | None:
     made = replace(made, examples=examples(found, seen))
     if memory is None and (memory := _former(tx, made, found)) is not None:
         tx.point(key_of(found.lead.id), memory.id)
-    return _make(tx, found, made, digest) if memory is None else _redraw(tx, memory, found, made, digest)
+    id = _make(tx, found, made, digest) if memory is None else _redraw(tx, memory, found, made, digest)
+    for case in (*seen, *failed):  # a deletion in their episodes takes what it shows of them, in every version
+        tx.link(Edge((*case.done, *case.failed)[0].id, id, EdgeType.SUPPORTS))
+    return id
 
 
 def _former(tx: SqliteTx, made: SkillBody, found: Family) -> Memory | None:

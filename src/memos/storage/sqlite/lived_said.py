@@ -33,11 +33,15 @@ def comment_on(db: apsw.Connection, episode: str) -> str:
 
 def directives_from(db: apsw.Connection, ids: Iterable[str]) -> dict[str, list[Memory]]:
     """The directives that were heard in these records, by record, whether they still hold or not."""
-    found = db.execute(
-        f"SELECT e.dst, {rows.SELECT} FROM edges e JOIN memories m ON m.id=e.src WHERE e.dst IN {_IDS} "
-        "AND e.type='DERIVED_FROM' AND e.known_to IS NULL AND m.kind='policy' AND m.known_to IS NULL "
-        "AND m.body->>'form'='directive' ORDER BY m.id",
-        (_hex(ids),),
+    listed = _hex(ids)
+    told = f"e.type='DERIVED_FROM' AND e.known_to IS NULL AND e.dst IN {_IDS}"
+    found = db.execute(  # once for each memory that rests on them: a fact may do so a thousand times, in as many versions
+        "WITH heard AS MATERIALIZED (SELECT m.n, m.id FROM memories m "
+        f"WHERE m.id IN (SELECT e.src FROM edges e WHERE {told}) AND m.kind='policy' AND m.known_to IS NULL "
+        "AND m.body->>'form'='directive') "
+        f"SELECT e.dst, {rows.SELECT} FROM heard h JOIN memories m ON m.n=h.n JOIN edges e ON e.src=h.id AND {told} "
+        "ORDER BY m.id",
+        (listed, listed),
     )
     out: dict[str, list[Memory]] = {}
     for record, *row in found:

@@ -25,6 +25,7 @@ from memos.text.document import own_words
 
 MAX_DEPTH = 100  # hops of one walk
 _TEXT_BATCH = 1_000
+NEWEST = "m.id=? AND m.known_to IS NULL ORDER BY m.version DESC LIMIT 1"  # of a thousand versions, without a look at the others
 FTS_BUDGET = 20_000  # postings a text query may walk: the rarest terms are taken first until it is used up
 
 
@@ -55,7 +56,7 @@ def current_kept(db: apsw.Connection, id: str, kept: memo.Memo) -> Memory | None
     """The current version of a memory, from what is kept or the file."""
     known = kept.memories.get(id)
     if known is None:
-        sql = f"SELECT {rows.SELECT} FROM memories m WHERE m.id=? AND m.known_to IS NULL"
+        sql = f"SELECT {rows.SELECT} FROM memories m WHERE {NEWEST}"
         row = db.execute(sql, (id_to_bytes(id),)).fetchone()
         if row is not None:
             kept.keep_memory(known := rows.memory_from_row(row))

@@ -117,7 +117,7 @@ class SqliteTx:
         ident = id_to_bytes(memory.id)
         old = self.db.execute(
             "SELECT n, version, t, text, title, speaker, kind, valid_from, recorded_at, features, status, sources "
-            "FROM memories WHERE id=? AND known_to IS NULL",
+            f"FROM memories m WHERE {reads.NEWEST}",
             (ident,),
         ).get
         if old is None:
@@ -315,9 +315,7 @@ class SqliteTx:
         self._terms.forget()
 
     def _current(self, ident: bytes) -> tuple[object, ...] | None:
-        found = self.db.execute(
-            f"SELECT {rows.SELECT} FROM memories m WHERE m.id=? AND m.known_to IS NULL", (ident,)
-        ).fetchone()
+        found = self.db.execute(f"SELECT {rows.SELECT} FROM memories m WHERE {reads.NEWEST}", (ident,)).fetchone()
         return found if found else None
 
 

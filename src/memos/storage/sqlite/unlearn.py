@@ -36,20 +36,10 @@ _FACTS: Mapping[Kind, tuple[str, ...]] = {  # fields without words, or with thos
     Kind.WORLD_MODEL: ("section", "environment", "holds", "fails", "author", "edited", "shared_from"),
     Kind.SKILL: ("state", "edited", "shared_from", "license", "imported_as"),
 }
-_FIELDS = (
-    *(
-        "name",
-        "description",
-        "parameters",
-        "preconditions",
-        "procedure",
-        "pitfalls",
-        "examples",
-        "verification",
-        "tools",
-    ),
-    *("environment", "license", "guide"),
-)
+_FIELDS = (  # of a skill, that can be edited
+    "name", "description", "parameters", "preconditions", "procedure", "pitfalls", "examples", "verification", "tools",
+    "environment", "license", "guide",
+)  # fmt: skip
 _WORD = re.compile(r"[a-z0-9]+|[^\W_]", re.IGNORECASE)
 _LINE = re.compile(r"(?<=[.!?。！？])\s+|\n")
 
@@ -60,8 +50,9 @@ def is_learned(db: apsw.Connection, ident: bytes) -> bool:
 
 
 def retelling(db: apsw.Connection, ident: bytes) -> set[bytes]:
-    """What may hold words of a memory without an edge to it: the statements and skills made of the policies that its episode
-    teaches, which show cases; of a directive, the policies that were retired because of it, which say so.
+    """What may hold words of a memory without being derived from it: the statements and skills made of the policies that its
+    episode teaches, or taught when they were made, which show cases; of a directive, the policies that were retired because of
+    it, which say so.
     """
     if is_learned(db, ident):
         found = db.execute(
@@ -69,8 +60,10 @@ def retelling(db: apsw.Connection, ident: bytes) -> set[bytes]:
         )
         return {id for (id,) in found}
     found = db.execute(
-        "SELECT DISTINCT e.src FROM lessons l JOIN edges e ON e.dst=l.memory AND e.type='DERIVED_FROM' "
-        "WHERE l.episode=(SELECT episode FROM steps WHERE id=?) AND l.memory IS NOT NULL",
+        "SELECT e.src FROM lessons l JOIN edges e ON e.dst=l.memory AND e.type='DERIVED_FROM' "
+        "WHERE l.episode=(SELECT episode FROM steps WHERE id=?1) AND l.memory IS NOT NULL UNION "
+        "SELECT e.dst FROM steps s JOIN edges e ON e.src=s.id AND e.type='SUPPORTS' JOIN memories m ON m.id=e.dst "
+        "AND m.kind='skill' WHERE s.episode=(SELECT episode FROM steps WHERE id=?1)",
         (ident,),
     )
     return {src for (src,) in found}
@@ -92,21 +85,16 @@ def stays(db: apsw.Connection, ident: bytes, doomed: Collection[bytes]) -> bool:
 
 
 def _is_taught(db: apsw.Connection, ident: bytes, doomed: Collection[bytes]) -> bool:
-    """Whether two tasks are left that teach a policy, each with all steps of its lesson."""
+    """Whether of two tasks that teach a policy something is left: learning sees whether they still do."""
     lessons, task = lived.by_task(db)
     tasks: set[object] = set()
     found: Any = db.execute(
-        f"SELECT {task}, l.steps FROM {lessons} WHERE l.memory=? AND l.value>0", (ident,)
+        f"SELECT {task}, l.episode FROM {lessons} WHERE l.memory=? AND l.value>0", (ident,)
     ).fetchall()
-    for of, steps in found:
-        if of not in tasks:
-            numbers = {n for group in json.loads(steps).values() for n in group}
-            there = db.execute(
-                "SELECT id FROM steps WHERE s IN (SELECT value FROM json_each(?))", (json.dumps([*numbers]),)
-            )
-            ids = {id for (id,) in there}
-            if len(ids) == len(numbers) and not any(id in doomed for id in ids):
-                tasks.add(of)
+    for of, episode in found:
+        steps = db.execute("SELECT id FROM steps WHERE episode=?", (episode,)) if of not in tasks else ()
+        if any(id not in doomed for (id,) in steps):
+            tasks.add(of)
         if len(tasks) >= EPISODES:
             return True
     return False
@@ -136,6 +124,8 @@ def _empty_one(tx: SqliteTx, ident: bytes, said: _Said, term_ids: set[int]) -> N
     db.execute("UPDATE memories SET recorded_at=? WHERE id=?", (found[-1][rows.COLUMNS.index("recorded_at")], ident))
     db.execute("DELETE FROM edges WHERE src=? AND type='DERIVED_FROM' AND known_to IS NOT NULL", (ident,))
     db.execute("DELETE FROM learned WHERE memory=? AND what='skill.refused'", (ident,))  # has the digest of a draft
+    if now.kind is Kind.SKILL:
+        db.execute("DELETE FROM edges WHERE dst=? AND type='SUPPORTS'", (ident,))
     if now.kind is Kind.POLICY:
         db.execute("DELETE FROM keys WHERE id=?", (ident,))  # digests of what it said
         lived.learn_anew(db, ident)
