@@ -377,3 +377,14 @@ async def test_a_policy_tells_no_credential_of_its_evidence(store: SqliteCube) -
         assert "hunter2" not in memory.text and "hunter2" not in str(body.to_body())
     _, fix = await only(store, "fix")
     assert "PGPASSWORD={secret} psql" in fix.procedure[0].input
+
+
+async def test_what_helps_an_error_helps_another_call_that_runs_into_it(store: SqliteCube) -> None:
+    def denied_until_login(call: str) -> Script:
+        failed = Did(call, False, "error: You must be logged in to the server (Unauthorized)")
+        return Script(f"Do {call}", [failed, Did("tsh login eu"), Did(call)], score=1.0)
+
+    await live(store, [denied_until_login("kubectl scale deploy/api"), denied_until_login("kubectl get deploy worker")])
+    _, fix = await only(store, "fix")
+    assert [a.input for a in fix.procedure][0] == "tsh login eu"
+    assert fix.procedure[1].input.startswith("kubectl {")

@@ -11,7 +11,9 @@ from memos.reading.value import CAP, WORD, Place, Value, trimmed, whole
 from memos.text.lazy import LazyPattern
 from memos.text.name_lists import COMPANIES, COUNTRIES, DEMONYMS, GIVEN, NOT_NAMES, ORGANISATION_TAILS, PLACES, REGIONS
 
-_CAPS = LazyPattern(rf"{CAP}(?: (?:{CAP}|(?:of the|of|de|la|del|do|da|upon|van|von|der|am|an der|bei|sur|di|the|and|&)(?= {CAP})))*")
+_CAPS = LazyPattern(
+    rf"{CAP}(?: (?:{CAP}|(?:of the|of|de|la|del|do|da|upon|van|von|der|am|an der|bei|sur|di|the|and|&)(?= {CAP})))*"
+)
 _STREET = (
     rf"\d[\w/-]* (?:(?:rue|via|calle|avenue) (?:[a-z]{{1,3}} )*)?{CAP}(?: (?:of the |of |the |de la |de |du )?{CAP}){{0,4}}"
     rf"|{CAP}(?: {CAP}){{0,3}} \d+[A-Za-z]?(?! (?:years?|months?|weeks?|days?|hours?|minutes?|times)\b)(?![\w:%])"

@@ -215,6 +215,17 @@ def test_a_stream_in_the_background_goes_on_where_it_was_left(
     assert front.ask("GET", "/v1/usage", front.user).json()["total"]["output_tokens"] == 4
 
 
+def test_the_same_answer_to_two_responses_in_the_background_is_kept_twice(front: Front, provider: Provider) -> None:
+    with front.client(front.user, session="reports") as client:
+        ids = [client.responses.create(model="stub", input=f"Write {n}.", background=True).id for n in range(2)]
+        for id in ids:
+            provider.finish(id)
+            client.responses.retrieve(id)
+    assert sorted(front.stored(front.user)) == [
+        ("assistant", "Hello."), ("assistant", "Hello."), ("user", "Write 0."), ("user", "Write 1."),
+    ]  # fmt: skip
+
+
 def test_a_response_in_the_background_can_be_cancelled(front: Front, client: openai.OpenAI, provider: Provider) -> None:
     made = client.responses.create(model="stub", input="Write a report.", background=True)
     assert client.responses.cancel(made.id).status == "cancelled"

@@ -206,7 +206,10 @@ def _shape(form: Form, told: Told) -> tuple[object, ...]:
     if form is Form.PATH:
         return tools
     kind = kind_of(told.tool, told.input)
-    return (kind,) if form is Form.AVOID else (kind, is_instead(told), *tools)
+    if form is Form.AVOID:
+        return (kind,)
+    instead = is_instead(told)
+    return (kind if instead else told.tool, instead, *tools)  # what helps an error helps whatever call ran into it
 
 
 def _sourced(parameter: Parameter, members: Sequence[Told], values: Sequence[Mapping[str, str]]) -> Parameter:
