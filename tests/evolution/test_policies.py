@@ -386,5 +386,5 @@ async def test_what_helps_an_error_helps_another_call_that_runs_into_it(store: S
 
     await live(store, [denied_until_login("kubectl scale deploy/api"), denied_until_login("kubectl get deploy worker")])
     _, fix = await only(store, "fix")
-    assert [a.input for a in fix.procedure][0] == "tsh login eu"
+    assert fix.procedure[0].input == "tsh login eu"
     assert fix.procedure[1].input.startswith("kubectl {")

@@ -205,6 +205,15 @@ def test_what_is_said_late_is_over_with_what_was_told_to_be_over_after_it(shared
     assert slot.runs() == {*runs, ("Oslo", 3, None, frozenset({3}))}
 
 
+def test_an_end_within_a_run_that_had_ended_by_then_cuts_it(shared: Arriving) -> None:
+    slot = Slot(shared)
+    for said in (Said(0, "Rome", None), Said(18, "Rome", None), Said(19, "Oslo", 2)):
+        slot.say(said)
+    shared.say("Rome", 17, ended=True)
+    rome = {("Rome", 0, 17, frozenset({0})), ("Rome", 18, 18, frozenset({18}))}
+    assert slot.runs() == {*rome, ("Oslo", 17, None, frozenset({19}))}
+
+
 @QUICK
 @given(said=_messages, ends=_ends, order=st.randoms(use_true_random=False))
 def test_told_beginnings_and_ends_leave_the_same_whatever_arrives_first(

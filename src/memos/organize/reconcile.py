@@ -72,8 +72,7 @@ def _bring(tx: WriteTx, trace: Memory, statement: Statement, outcome: Outcome) -
         later = all(last_said(m) > (trace.valid_from or _START) for m in held)  # said again after this
         if not _end(tx, trace, held, at, outcome) and statement.single and later:
             _add_past(tx, trace, statement, [m for m in same if m.body.get("past")], outcome)
-            if held:
-                settle(tx, statement.slot)
+            settle(tx, statement.slot)
     elif statement.single and statement.valid_to is None and statement.kind is not Kind.EVENT:
         _place(tx, trace, statement, since, known, outcome)
     elif (again := _holding(same, since, statement, trace)) is not None:

@@ -297,7 +297,9 @@ def _reworded(failed: Step, after: Sequence[Step]) -> tuple[Step, ...] | None:
     words = failed.use.input.split()
     given = failed.use.input.startswith(("{", "["))  # not a command
     for place, step in enumerate(after[: 2 * MOST_ACTIONS] if words and not given else ()):
-        other = step.use.input.split() if step.use is not None and step.use.tool == failed.use.tool and _did(step) else []
+        other = (
+            step.use.input.split() if step.use is not None and step.use.tool == failed.use.tool and _did(step) else []
+        )
         if not other or other[0] == words[0]:
             continue
         done = tuple(s for s in after[: place + 1] if _did(s))
