@@ -30,7 +30,7 @@ EARLIER: Mapping[SignalSource, float] = MappingProxyType(
     }
 )
 DOUBT = 1.0  # weight of knowing nothing, on the side of 0: a signal of weight w alone gives w/(w + 1) of its score
-AGREED = 0.5  # of the doubt, that is left where sources that do not know of each other say the same
+AGREED = 0.5  # of the doubt, that is left where what users let be seen and how the tools fared say the same
 STEPS = "steps"  # the signal that is made of how the tools fared
 ALPHA = "alpha"  # what a model's word on a single step is called: it says nothing of the outcome
 UNJUDGED = "unjudged"  # that a model was asked and gave no answer that can be used
@@ -46,7 +46,7 @@ def reward(steps: Sequence[Step], signals: Iterable[Signal]) -> Reward:
 
         value = sum(w*s) / (sum(w) + d)            confidence = sum(w) / (sum(w) + d) * |sum(w*s)| / sum(w*|s|)
 
-    with `WEIGHT` times the share of what each source said as w, and as d `DOUBT`, or half of it where sources agree. (After the
+    with `WEIGHT` times the share of what each source said as w, and as d `DOUBT`, or half of it where signs of the user and of tools agree. (After the
     MemOS local plugin, which divided by the weights alone, so that a single faint sign gave 1.) `value` None where nobody and
     nothing says anything.
     """
@@ -56,17 +56,19 @@ def reward(steps: Sequence[Step], signals: Iterable[Signal]) -> Reward:
         told.append(fared)
     told.sort(key=lambda s: (s.source is SignalSource.TOOL, s.at, s.source.value, s.what, s.score))
     total = good = size = 0.0
-    signs: list[bool] = []  # of each source that says something, whether it is good
+    signs: dict[SignalSource, bool] = {}  # of each source that says something, whether it is good
     for source, weight in WEIGHT.items():
         share, score, strength = _mean([s for s in told if s.source is source], EARLIER[source])
         total += weight * share
         good += weight * share * score
         size += weight * share * strength
-        signs += [score > 0] if score else []
+        if score:
+            signs[source] = score > 0
     if not total:
         return Reward()
     agreed = abs(good) / size if size else 1.0
-    doubt = DOUBT * AGREED if len(signs) > 1 and len(set(signs)) == 1 else DOUBT
+    agree = SignalSource.IMPLICIT in signs and SignalSource.TOOL in signs and len(set(signs.values())) == 1
+    doubt = DOUBT * AGREED if agree else DOUBT
     return Reward(_within(good / (total + doubt)), total / (total + doubt) * min(1.0, agreed), tuple(told))
 
 
