@@ -46,9 +46,9 @@ def reward(steps: Sequence[Step], signals: Iterable[Signal]) -> Reward:
 
         value = sum(w*s) / (sum(w) + d)            confidence = sum(w) / (sum(w) + d) * |sum(w*s)| / sum(w*|s|)
 
-    with `WEIGHT` times the share of what each source said as w, and as d `DOUBT`, or half of it where signs of the user and of tools agree. (After the
-    MemOS local plugin, which divided by the weights alone, so that a single faint sign gave 1.) `value` None where nobody and
-    nothing says anything.
+    with `WEIGHT` times the share of what each source said as w, and as d `DOUBT`, or half of it where signs of the user and of
+    tools agree. (After the MemOS local plugin, which divided by the weights alone, so that a single faint sign gave 1.) `value`
+    None where nobody and nothing says anything.
     """
     told = _standing([s for s in signals if s.what not in _ASIDE])
     fared = how_tools_fared(steps)
