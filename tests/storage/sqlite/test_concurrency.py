@@ -74,6 +74,17 @@ async def test_reads_go_on_while_others_write_delete_and_erase(tmp_path: Path) -
     await other.close()
 
 
+async def test_a_check_sees_the_full_text_index_as_others_left_it(tmp_path: Path) -> None:
+    cube, other = (SqliteCube.open(tmp_path / "a.cube", durability="normal") for _ in range(2))
+    assert await cube.check() == []
+    for n in range(200):  # segments of the index are merged again and again
+        await other.write(lambda tx, n=n: tx.put(said(n)))
+        if n % 7 == 0:
+            assert await cube.check() == []
+    await cube.close()
+    await other.close()
+
+
 async def test_closing_while_others_read_and_write_is_a_typed_error_for_them(tmp_path: Path) -> None:
     for _ in range(10):
         cube = SqliteCube.open(tmp_path / f"{new_id()}.cube", durability="normal")

@@ -409,6 +409,8 @@ def _conditions(where: Filter | None, view: View) -> tuple[str, list[Any]]:
 
 def check(db: apsw.Connection) -> list[str]:
     """Problems of the file: damaged pages, full-text rows without a memory or memories without one, edges to nowhere."""
+    # FTS5 checks against the structure that this connection read last; a query has it read what others wrote since.
+    db.execute("SELECT rowid FROM fts LIMIT 1").fetchall()
     problems = [str(row[0]) for row in db.execute("PRAGMA integrity_check(20)") if row[0] != "ok"]
     for what, sql in _ORPHANS:
         found = int(db.execute(sql).get)
