@@ -116,29 +116,6 @@ def parse_time(value: object, *, default_zone: str = "UTC", now: datetime | None
     raise InvalidInput(f"{_shown(value)} is not a time; {ACCEPTED}")
 
 
-def format_when(
-    instant: datetime, zone: str = "UTC", precision: str = Precision.MINUTE, *, weekday: bool = False
-) -> str:
-    """The time as read in `zone`, no finer than `precision`: "2023-05-08 13:56" (`weekday`: "Mon 2023-05-08 13:56").
-
-    `parse_time` of the result in the same zone gives the same instant back, cut to the precision.
-    """
-    local = instant.astimezone(load_zone(zone))
-    day = f"{local.year:04d}-{local.month:02d}-{local.day:02d}"
-    match Precision(precision):
-        case Precision.YEAR:
-            return day[:4]
-        case Precision.MONTH:
-            return day[:7]
-        case Precision.DAY:
-            text = day
-        case Precision.SECOND:
-            text = f"{day} {local.hour:02d}:{local.minute:02d}:{local.second:02d}"
-        case _:
-            text = f"{day} {local.hour:02d}:{local.minute:02d}"
-    return f"{_WEEKDAYS[local.weekday()]} {text}" if weekday else text
-
-
 # --- values that are not text ---------------------------------------------------------------------------------
 
 
@@ -190,7 +167,6 @@ def _shown(value: object) -> str:
 
 # --- text: take out the zone, the date and the clock; whatever is then left over must be noise -----------------
 
-_WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _MONTH_NAMES = (
     "january", "february", "march", "april", "may", "june",
     "july", "august", "september", "october", "november", "december",

@@ -59,10 +59,6 @@ class ApiKey:
         """Whether the key has a scope, or one that implies it: `act` implies read and write, `admin` everything."""
         return scope in self.scopes or any(scope in _IMPLIED.get(s, ()) for s in self.scopes)
 
-    def acts_for(self, user: str) -> bool:
-        """Whether the key may speak in this user's name: its own user's, anybody's with `act` or `admin`."""
-        return user == self.user or self.may("act")
-
     def usable(self, now: datetime) -> bool:
         """Whether the key is neither revoked nor expired. (Whether its user is active is not known here.)"""
         return self.revoked_at is None and (self.expires_at is None or now < self.expires_at)

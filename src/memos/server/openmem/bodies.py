@@ -248,7 +248,3 @@ class GetFilesBody(Body):
     type: Text | None = None
     page: Annotated[int, Field(ge=1, le=1_000_000)] = 1
     page_size: Annotated[int, Field(ge=1, le=100)] = 20
-
-
-class ProfileBody(Body):
-    """POST bind/profile_template, edit/profile and delete/profile."""
