@@ -6,7 +6,7 @@ cube that is not a search is read on one state of its file.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -41,7 +41,7 @@ from memos.text.signature import context_key
 
 CATCH_UP = 0.02  # seconds that reading what came in just now may take before it is recalled
 LEAST_EPISODE = 0.35  # score below which a past task is not shown
-LEAST_BY_HIT = 0.6  # the same of one that was asked for in quite other words, and only has a step in common
+LEAST_BY_STEP = 0.6  # the same of one in which the user spoke of something else, and only a step has words in common
 TELLING = 3  # words that a request must have for that
 CALLS = 12  # of the task that is going on, from which values of parameters are taken
 EPISODES = 12  # past tasks that are looked at
@@ -259,16 +259,21 @@ class Recollection:
             out += fact_candidates(told, frozenset(of_step), least_score(len(hits)), self._zone, elsewhere)
         if self._plan.part(Tier.EXPERIENCE):
             best: dict[str, float] = {}
+            spoken: set[str] = set()  # the tasks of which something that the user said was found
             for hit in hits:
                 episode = of_step.get(hit.id)
                 if episode is not None and episode != current:
                     best[episode] = max(best.get(episode, 0.0), hit.score)
-            out += self._episodes(db, source, best)
+                    if hit.memory.role == "user" and hit.score >= LEAST_EPISODE:
+                        spoken.add(episode)
+            out += self._episodes(db, source, best, spoken)
             if self._plan.failures and self._asked.tool:
                 out += self._tried(db, source, current)
         return out
 
-    def _episodes(self, db: apsw.Connection, source: _Source, best: dict[str, float]) -> list[Candidate]:
+    def _episodes(
+        self, db: apsw.Connection, source: _Source, best: dict[str, float], spoken: Set[str]
+    ) -> list[Candidate]:
         """The past tasks that are alike: by what the search says, or by the words of what was asked."""
         asked = words_of(self._situation().goal)
         found: list[tuple[float, Episode]] = []
@@ -279,7 +284,7 @@ class Recollection:
             likeness = alike(asked, words_of(episode.goal))
             score = max(best[id], likeness)
             telling = len(asked.terms) >= TELLING or self._asked.error
-            if score >= (LEAST_EPISODE if likeness else LEAST_BY_HIT if telling else 1.0):
+            if score >= (LEAST_EPISODE if likeness or id in spoken else LEAST_BY_STEP if telling else 1.0):
                 found.append((score, episode))
         part = self._plan.part(Tier.EXPERIENCE)
         found.sort(key=lambda f: (-episode_rank(f[1], f[0]), f[1].id))
