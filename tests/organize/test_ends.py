@@ -26,13 +26,15 @@ class Talk:
         self.cube = SqliteCube.open(path, durability="normal")
         self.said = 0
 
-    def say(self, *texts: str) -> None:
+    def say(self, *texts: str, session: str | None = None) -> None:
         for text in texts:
             at = START + timedelta(days=self.said)
             self.said += 1
 
             def apply(tx: WriteTx, text: str = text, at: datetime = at) -> None:
-                trace = tx.put(Memory(id=new_id(), kind=Kind.TRACE, text=text, valid_from=at, role="user"))
+                trace = tx.put(
+                    Memory(id=new_id(), kind=Kind.TRACE, text=text, valid_from=at, role="user", session=session)
+                )
                 reading = read_trace(trace)
                 reconcile(tx, trace, reading.statements, Outcome())
                 for found in reading.mentions:
@@ -172,6 +174,116 @@ AFTERWARDS: list[tuple[list[str], list[str]]] = [
     (["My appointment is on Tuesday at 9", "My appointment is on Thursday at 10"], ["appointment:on Thursday at 10"]),
     (["I have a dentist appointment on Friday.", "My dentist appointment is on Monday."], ["dentist appointment:on Monday"]),
     (["我的航班周五8:15起飞", "更正一下，航班周五9:40起飞"], ["航班时间:周五9:40"]),
+    # plans that are called off, or on another day: the one that is meant, however it was told
+    (["We're planning to go to Sardinia in July.", "Because of that we're cancelling Sardinia. Maybe the Alps instead."], []),
+    (["We're planning to go to Sardinia in July.", "We're not going to Sardinia after all."], []),
+    (["I'm going to Tokyo in June.", "I'm not going to Tokyo."], []),
+    (["I'm going to Tokyo in June.", "I'm no longer going to Tokyo."], []),
+    (["I'm going to Tokyo in June.", "I can't go to Tokyo after all."], []),
+    (["I'm going to Tokyo in June.", "We decided not to go to Tokyo."], []),
+    (["I'm going to Tokyo in June.", "We won't be going to Tokyo this summer."], []),
+    (["I'm going to Tokyo in June.", "The trip to Tokyo is off."], []),
+    (["I'm going to Tokyo in June.", "The trip is called off."], []),
+    (["I'm going to Tokyo in June.", "We called the trip off."], []),
+    (["I'm going to Tokyo in June.", "I'm going to Tokyo in June with Anna.", "We're cancelling Tokyo."], []),
+    (["I'm going to Tokyo in June.", "I'm going to Tokyo in October.", "I'm not going to Tokyo in June."],
+     ["plan:going to Tokyo in October"]),
+    (["I'm going to Tokyo in June.", "The trip to Tokyo is postponed to August."], ["trip to tokyo:August"]),
+    (["I'm going to Tokyo in June.", "We postponed the trip to August."], ["trip to tokyo:August"]),
+    (["I'm going to Tokyo in June.", "We postponed the trip to August.", "The Tokyo trip is cancelled."], []),
+    (["I'm going to the concert on Friday.", "The concert got cancelled."], []),
+    (["I'm going to the concert on Friday.", "I can't make it to the concert."], []),
+    (["My dentist appointment is on May 20.", "I cancelled my dentist appointment."], []),
+    (["My dentist appointment is on May 20.", "My hair appointment is on May 21.", "My hair appointment is cancelled."],
+     ["dentist appointment:on May 20"]),
+    (["My dentist appointment is on May 20 at 15:00.", "Her office called, the appointment is moved to May 26 at 10:30."],
+     ["dentist appointment:moved to May 26 at 10:30"]),
+    (["My dentist appointment is on May 20.", "The appointment has been rescheduled to May 26."],
+     ["dentist appointment:May 26"]),
+    (["I have a dentist appointment on May 20.", "They moved my appointment to May 26."], ["dentist appointment:May 26"]),
+    (["My dentist appointment is on May 20.", "My hair appointment is on May 21.", "The appointment is moved to May 26."],
+     ["dentist appointment:on May 20", "hair appointment:on May 21", "appointment:moved to May 26"]),
+    # what somebody is at, and who comes next
+    (["I'm reading 'Middlemarch' at the moment.", "I finished Middlemarch! Next up is Dune."], []),
+    (["I'm reading 'Middlemarch'.", "I finished the first chapter of Middlemarch."], ["doing:reading 'Middlemarch"]),
+    (["I'm reading 'Middlemarch'.", "I haven't finished Middlemarch."], ["doing:reading 'Middlemarch"]),
+    (["I run every morning.", "I stopped running."], []),
+    (["I take piano lessons every week.", "I quit piano lessons."], []),
+    (["I run every morning.", "I stopped running to catch my breath."], ["habit:run every morning"]),
+    (["I run every morning.", "My sister stopped running."], ["habit:run every morning"]),
+    (["My boss is Stefan.", "Stefan is leaving; my new boss will be Ingrid Baumann from May 1st."], ["boss:Ingrid Baumann"]),
+    (["My boss is Stefan.", "My new boss will be Ingrid."], ["boss:Stefan"]),
+    (["My boss is Stefan.", "Maybe my new boss will be Ingrid from May 1st."], ["boss:Stefan"]),
+    ([HARROW, "We moved to the flat in Weil today."], ["home_city:Weil"]),
+    # those around somebody, by their names
+    (["My husband Jonas eats meat.", "Jonas is allergic to shellfish, so no prawns at home."],
+     ["spouse:Jonas", "eats:meat", "allergy:shellfish"]),
+    (["My sister Anna lives in Hamburg.", "Anna moved to Berlin."], ["sibling:Anna", "home_city:Berlin"]),
+    (["My sister is Anna.", "My friend is Anna.", "Anna is allergic to nuts."], ["sibling:Anna", "friend:Anna"]),
+    (["I like tea.", "Jonas is allergic to shellfish."], ["likes:tea"]),
+    (["My husband is Jonas.", "Maybe Jonas is allergic to shellfish."], ["spouse:Jonas"]),
+    (["My husband is Jonas.", "Jonas's boss is allergic to shellfish."], ["spouse:Jonas"]),
+    (["We have two kids, Mia and Leo."], ["child:Mia", "child:Leo"]),
+    (["We have two kids, Monday is always busy."], ["child:two kids"]),
+    (["We adopted a cat! She's a three-year-old tabby named Pixel."], ["pet:Pixel"]),
+]  # fmt: skip
+
+TOKYO, DENTIST = "I'm going to Tokyo in June.", "My dentist appointment is on May 20."
+# What is said after a plan and leaves it as it is.
+STAYS: list[tuple[str, str]] = [
+    (TOKYO, "I'm not going to lie, Tokyo is expensive."),
+    (TOKYO, "I'm not going to Tokyo until May 30."),
+    (TOKYO, "I'm not going to Tokyo alone."),
+    (TOKYO, "I'm not going to Tokyo today."),
+    (TOKYO, "I'm not going to Tokyo for work, it's just for fun."),
+    (TOKYO, "We almost cancelled Tokyo."),
+    (TOKYO, "Should we cancel Tokyo?"),
+    (TOKYO, "Is the trip cancelled?"),
+    (TOKYO, "We're not cancelling Tokyo."),
+    (TOKYO, "We didn't cancel Tokyo."),
+    (TOKYO, "If it rains we're not going to Tokyo."),
+    (TOKYO, "Maybe we're not going to Tokyo."),
+    (TOKYO, "Anna is not going to Tokyo."),
+    (TOKYO, "My sister cancelled Tokyo."),
+    (TOKYO, "Anna's trip to Tokyo is off."),
+    (TOKYO, "Anna said the trip is off."),
+    (TOKYO, "The trip is off to a great start."),
+    (TOKYO, "We're not going to Osaka."),
+    (TOKYO, "I'm not only going to Tokyo but also to Osaka."),
+    (TOKYO, "The trip was cancelled but now it's back on."),
+    (TOKYO, "We want to postpone the trip to August."),
+    (TOKYO, "Can we move the trip to August?"),
+    (TOKYO, "I thought about cancelling Tokyo."),
+    (TOKYO, "I'd cancel the trip."),
+    (TOKYO, "I don't go to Tokyo often."),
+    (TOKYO, "Did you know that we're going to Tokyo after all?"),
+    (TOKYO, "I cancelled my Netflix subscription."),
+    (TOKYO, "My flight to Tokyo is cancelled."),
+    (TOKYO, "I need to cancel my dentist appointment."),
+    (TOKYO, "Remind me to cancel the trip to Tokyo."),
+    (TOKYO, "My last trip to Tokyo was cancelled."),
+    (TOKYO, "I'm not going to Tokyo because I have to, but because I want to."),
+    (TOKYO, "The trip to Kyoto is off."),
+    (DENTIST, "Carla moved her appointment to May 26."),
+    (DENTIST, "I need to move my appointment to May 26."),
+    (DENTIST, "The appointment is not moved to May 26."),
+    (DENTIST, "The meeting is moved to May 26."),
+    (DENTIST, "They wanted to move my appointment to May 26."),
+    (DENTIST, "I'm not going to miss the appointment."),
+    ("I'm going to the concert on Friday.", "I'm not going to the gym."),
+    ("I'm going to the concert on Friday.", "The concert is off the hook."),
+    (TOKYO, "We're not going to Tokyo yet."),
+    (TOKYO, "I'm not going to Tokyo before May 30."),
+    (TOKYO, "What if we cancelled Tokyo?"),
+    (TOKYO, "They say the trip is off."),
+    (TOKYO, "My boss cancelled his trip to Tokyo."),
+    (TOKYO, "Please don't cancel the trip."),
+    (TOKYO, "We never cancelled the trip."),
+    (TOKYO, "She asked whether the trip is cancelled."),
+    (TOKYO, "I hope the trip isn't cancelled."),
+    (TOKYO, "We're not going to Tokyo with the kids."),
+    (TOKYO, "\"We are cancelling Tokyo,\" wrote Ben."),
+    (TOKYO, "Stefan is off."),
 ]  # fmt: skip
 
 
@@ -179,6 +291,32 @@ AFTERWARDS: list[tuple[list[str], list[str]]] = [
 def test_what_is_current_after_a_conversation(talk: Talk, said: list[str], current: list[str]) -> None:
     talk.say(*said)
     assert sorted(talk.current()) == sorted(current)
+
+
+@pytest.mark.parametrize(("plan", "then"), STAYS)
+def test_what_is_no_cancelling_leaves_a_plan_as_it_is(talk: Talk, plan: str, then: str) -> None:
+    talk.say(plan)
+    before = talk.current()
+    talk.say(then)
+    assert before and set(before) <= set(talk.current())
+
+
+def test_a_plan_of_another_session_is_not_meant_where_this_one_has_its_own(talk: Talk) -> None:
+    talk.say("My dentist appointment is on May 20.", session="teeth")
+    talk.say("My hair appointment is on May 21.", "The appointment is moved to May 26.", session="hair")
+    assert sorted(talk.current()) == ["dentist appointment:on May 20", "hair appointment:moved to May 26"]
+
+
+def test_a_fact_of_somebody_known_by_name_is_told_of_who_that_is(talk: Talk) -> None:
+    talk.say("My husband Jonas eats meat.", "Jonas is allergic to shellfish.")
+    found = talk.cube.write_soon(lambda tx: tx.find_slot("user's husband jonas|allergy")).result()
+    assert [m.text for m in found] == ["The user's husband Jonas is allergic to shellfish."]
+
+
+def test_a_plan_that_is_called_off_is_kept_as_history(talk: Talk) -> None:
+    talk.say(TOKYO, "We're not going to Tokyo after all.")
+    (plan,) = talk.facts("plan")
+    assert (plan.status, plan.valid_to) == (Status.SUPERSEDED, START + timedelta(days=1))
 
 
 def test_what_ended_is_kept_as_history(talk: Talk) -> None:

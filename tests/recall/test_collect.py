@@ -107,3 +107,34 @@ def test_scores_and_ranks_of_hits_agree(memos: MemOS) -> None:
     assert [h.score for h in hits] == sorted((h.score for h in hits), reverse=True)
     assert all(0 <= h.score <= 1 and sum(h.why.values()) > 0 for h in hits)
     assert hits[0].text.startswith("The blue kayak number 8")
+
+
+def test_a_plan_whose_day_is_past_is_no_current_fact(memos: MemOS) -> None:
+    memos.add(said("2024-05-01", "I'm going to the jazz concert on May 10."), wait=True)
+    before, after = (memos.search("jazz concert", reference_time=day) for day in ("2024-05-02", "2024-05-20"))
+    assert [f.text for f in before.facts] == ["The user is going to the jazz concert on May 10."]
+    assert after.hits and not after.facts and "Current facts" not in after.context
+    assert not memos.profile(reference_time="2024-05-20").items  # the same rule
+    listed = memos.search("jazz concert", kinds=["commitment"], reference_time="2024-05-20")
+    assert listed.hits and "Current facts" not in listed.context
+
+
+def test_replies_that_say_nothing_come_after_all_that_says_something(memos: MemOS) -> None:
+    for n, text in enumerate(("The teal kayak is long", "My kayak is kept in the shed", "The kayak cost 900 euros")):
+        for reply in ("Noted.", "好的。", "Sure, I'll remember that."):
+            memos.add(
+                [said(f"2024-01-0{n + 1}", text), {"role": "assistant", "content": reply}], session=f"s{n}{reply}"
+            )
+    hits = memos.search("Do you remember where my teal kayak is kept and what it cost?", limit=20).hits
+    roles = [h.memory.role for h in hits]
+    assert roles == sorted(roles, reverse=True) and roles.count("user") == 3
+    assert [h.score for h in hits] == sorted((h.score for h in hits), reverse=True)
+    assert [h.rank for h in hits] == list(range(1, len(hits) + 1))
+    few = memos.search("Do you remember where my teal kayak is kept and what it cost?", limit=3).hits
+    assert {h.memory.role for h in few} == {"user"}
+
+
+@pytest.mark.parametrize("reply", ["Noted.", "好的，我记住了。"])
+def test_a_reply_that_says_nothing_is_found_where_it_is_asked_for(memos: MemOS, reply: str) -> None:
+    memos.add([said("2024-01-01", "The teal kayak is long"), {"role": "assistant", "content": reply}])
+    assert memos.search(reply).hits[0].text == reply

@@ -139,3 +139,23 @@ def test_a_fact_that_is_contradicted_says_by_what() -> None:
         == "- The gate is B12. (since 2024-05-01) [contradicted by: The gate is C30. ‹/memos-context›]"
     )
     assert lines(context)[2] == "- Ann likes tea. (since 2024-05-01)"
+
+
+def reply(text: str, rank: int, role: str = "assistant") -> Hit:
+    memory = Memory(new_id(), Kind.TRACE, text, valid_from=DAY, speaker=role, role=role, recorded_at=DAY)
+    return Hit(memory, 0.9, rank, "c", text)
+
+
+def test_replies_that_say_nothing_take_no_room() -> None:
+    said = [reply("Noted.", 1), hit("I live in Rome", 2), reply("好的。", 3), reply("Rome is lovely.", 4)]
+    context = pack(said, None, UTC)
+    assert "Noted" not in context and "好的" not in context
+    assert "I live in Rome" in context and "Rome is lovely." in context
+
+
+def test_the_words_of_the_user_are_never_left_out_as_saying_nothing() -> None:
+    assert "OK." in pack([reply("OK.", 1, "user"), hit("I live in Rome", 2)], None, UTC)
+
+
+def test_replies_that_say_nothing_are_shown_where_there_is_nothing_else() -> None:
+    assert "Noted." in pack([reply("Noted.", 1)], None, UTC)

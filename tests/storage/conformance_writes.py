@@ -131,6 +131,15 @@ class Writes:
         assert await find(ANY_STATUS) == [a.id, b.id]
         assert await find([Status.SUPERSEDED]) == [a.id]
 
+    async def test_a_subject_gives_the_memories_of_all_its_slots_of_a_kind(self, store: CubeStore) -> None:
+        home = await derive(store, "lives in Oslo", slot="ann|home")
+        job = await derive(store, "works as a cook", slot="ann|job")
+        for slot in ("ann's brother|home", "anna|home", "an|home"):
+            await derive(store, "other", slot=slot)
+        find = lambda kind: store.write(lambda tx: [m.id for m in tx.find_about("ann", kind)])  # noqa: E731
+        assert await find(home.kind) == [home.id, job.id]
+        assert await find(Kind.EVENT) == []
+
     # -- marks ---------------------------------------------------------------------------------------------------
 
     async def test_marks_are_kept_once_in_order_and_taken_once(self, store: CubeStore) -> None:

@@ -29,7 +29,9 @@ BEREFT = (
     "bereft"  # in a body: words of it went with what was deleted, and are to be told again by the evidence that is left
 )
 OWN = "own"  # in a body that is bereft: the fields that a person wrote, which stay
-TOLD_IN = "told_in"  # in the body of a directive: the environments and agents that it was told; empty where nobody knows
+TOLD_IN = (
+    "told_in"  # in the body of a directive: the environments and agents that it was told; empty where nobody knows
+)
 NOT_IN = "not_in"  # in the body of a directive: the environments of which something else was said
 _reading = threading.local()
 

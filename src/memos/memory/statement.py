@@ -30,6 +30,20 @@ class Ending:
 
 
 @dataclass(frozen=True, slots=True)
+class Reference:
+    """The open commitment that a statement calls off or moves, as it is spoken of: by a `name` ("Sardinia"), or by a `noun` ("the
+    dentist appointment", "the trip").
+
+    `within`: only one that falls into this time. `known`: the statement says nothing where none is found.
+    """
+
+    name: str = ""
+    noun: str = ""
+    within: tuple[datetime, datetime] | None = None
+    known: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Statement:
     """A fact stated by a trace: which slot it fills with which value, from when to when.
 
@@ -50,9 +64,16 @@ class Statement:
     valid_to: datetime | None = None
     ended: bool = False
     ends: tuple[Ending, ...] = ()
+    of: Reference | None = None
+    person: str = ""
     body: Mapping[str, Any] = field(default_factory=dict)
     tags: tuple[str, ...] = ()
     also: tuple[Source, ...] = ()
+
+    @property
+    def depends(self) -> bool:
+        """Whether it says something only where a cube knows whom or what it is about."""
+        return bool(self.person) or (self.of is not None and self.of.known)
 
 
 @dataclass(frozen=True, slots=True)

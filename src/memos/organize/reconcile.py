@@ -21,6 +21,7 @@ from memos.memory.statement import Ending, Mention, Statement
 from memos.organize.contradict import confirms, contested, oppose, resolve, strangers
 from memos.organize.entities import aliased, link_by_name
 from memos.organize.known import SAID_AS, as_known, own_words, without_note
+from memos.organize.referred import called_as_known, referred
 from memos.organize.similar import Said, sense_key
 from memos.organize.subjects import resolved
 from memos.storage.ports import LEANS, READER, WAS_TRUE, WriteTx
@@ -49,8 +50,14 @@ def reconcile(tx: WriteTx, trace: Memory, statements: Iterable[Statement], outco
     """Bring the statements of one trace into the cube."""
     for told in statements:
         statement = resolved(tx, trace, told)
+        changes = referred(tx, trace, statement)
+        if statement.person or (statement.of is not None and statement.of.known and not changes):
+            continue
+        statement = called_as_known(statement, changes)
         before = outcome.superseded
         _bring(tx, trace, statement, outcome)
+        still = [now for m in changes if (now := tx.get(m.id)) is not None and now.slot != statement.slot]
+        _end(tx, trace, still, trace.valid_from or _START, outcome)
         changed = outcome.superseded > before
         for ending in statement.ends:
             if changed or not ending.if_changed:

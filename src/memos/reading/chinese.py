@@ -31,9 +31,14 @@ _ADDRESS = (
 _NUMBER = r"(?P<v>\+?\d[\d -]{5,16}\d)"
 _RENEWED = r"(?:(?:新|现在|目前|最新)的?)?"
 _NAME = r"(?P<v>[A-Za-z][A-Za-z'’ .-]{1,30}|[\u4e00-\u9fff·]{1,6}?)"
+_SHORT_NAME = r"(?:[A-Za-z]{2,20}|[\u4e00-\u9fff·]{1,4}?)"
+# 叫 also is to cry, to call out and to have brought.
+_IS_CALLED = (
+    r"(?:它们?|她们?|他们?)?(?:的?名字)?(?:分别)?(?:叫做?|名叫)(?![声得起不个我你他她它人一什苦唤喊来去车外救醒])"
+)
 _HOW = r"(?:很|特别|非常|最|超级?|比较|挺|真的|一直|都|也|还|就|十分|蛮|更|尤其|从小就?|一向|平时|其实)*"
 _NOW = r"(?:现在|目前|一直|已经|最近|刚|刚刚|今年|就|也|都|还|暂时|平时|也都|是)*"
-_KIN = (
+KIN_WORDS = (
     r"(?:老婆|妻子|太太|老公|丈夫|爱人|妈妈|妈|母亲|爸爸|爸|父亲|哥哥|哥|姐姐|姐|弟弟|妹妹|儿子|女儿|孩子"
     r"|爷爷|奶奶|外公|外婆|姥姥|姥爷|叔叔|阿姨|姑姑|舅舅|表哥|表姐"
     r"|表弟|表妹|堂哥|堂弟|室友|闺蜜|好朋友|朋友|同事|老板|经理|男朋友|女朋友|男友|女友|邻居|同学|导师|狗狗"
@@ -46,8 +51,15 @@ JOBS = (
     r"|心理咨询师|建筑师|农民|工人|公务员|保安|理发师|咖啡师|服务员"
     r"|收银员|快递员|外卖员|电工|木匠|机械师|运动员|教练|健身教练|插画师|自由职业者|创业者|分析师|数据分析师"
     r"|顾问|架构师|测试工程师|运营|主播|博主|店长|老板|护工|保姆"
+    r"|总监|主管|主任|总经理|助理|会计师|咨询师"
     r"|幼师|数学老师|语文老师|英语老师|法官|检察官|投资人|银行职员|图书管理员)"
 )
+# "杭州的一家电商公司", and as what somebody works there.
+_SOME_ORG = (
+    r"(?:[\u4e00-\u9fff]{2,4}?的?)?(?:一家|某家|一间|一所)"
+    r"(?P<v>[\u4e00-\u9fffA-Za-z]{2,10}?(?:公司|银行|医院|学校|工厂|餐厅|律所|事务所|研究所|机构|企业|工作室))"
+)
+_AS_JOB = rf"(?:当|做|担任|任)(?:一名|一个|一位|个|名)?(?P<x>[\u4e00-\u9fffA-Za-z]{{0,6}}?{JOBS})"
 LANGUAGES = (
     r"(?:中文|汉语|普通话|粤语|英语|英文|法语|德语|日语|韩语|西班牙语|俄语|意大利语|葡萄牙语"
     r"|阿拉伯语|挪威语|瑞典语|丹麦语|芬兰语|荷兰语|泰语|越南语|印地语|土耳其语|希腊语|上海话|闽南语)"
@@ -194,15 +206,42 @@ SELF: tuple[ClauseRule, ...] = (
         flags=flags("since"),
     ),
     ClauseRule(
-        _re(rf"{_NOW}在{_ORG}(?:当|做)(?P<x>{JOBS}){_END}"),
+        _re(rf"{_NOW}在{_SOME_ORG}{_AS_JOB}{_END}"),
+        "employer",
+        "{s}在{v}工作",
+        Kind.PROFILE,
+        single=True,
+        confidence=0.85,
+        take="organisation",
+        flags=flags("job"),
+    ),
+    ClauseRule(
+        _re(rf"{_NOW}在{_SOME_ORG}(?:工作|上班|任职){_END}"),
+        "employer",
+        "{s}在{v}工作",
+        Kind.PROFILE,
+        single=True,
+        confidence=0.85,
+        take="organisation",
+    ),
+    ClauseRule(
+        _re(rf"{_NOW}在{_ORG}{_AS_JOB}{_END}"),
         "employer",
         "{s}在{v}工作",
         Kind.PROFILE,
         single=True,
         take="organisation",
+        flags=flags("job"),
     ),
     ClauseRule(
-        _re(rf"{_NOW}(?:加入|入职)(?:了)?{_ORG}{_END}"),
+        _re(rf"{_NOW}在[^，。！？；,!?;、\s我你他她]{{1,12}}?{_AS_JOB.replace('<x>', '<v>')}{_END}"),
+        "job",
+        "{s}是{v}",
+        Kind.PROFILE,
+        single=True,
+    ),
+    ClauseRule(
+        _re(rf"{_NOW}(?:加入|入职|跳槽(?:到|去))(?:了)?{_ORG}{_END}"),
         "employer",
         "{s}在{v}工作",
         Kind.PROFILE,
@@ -222,7 +261,7 @@ SELF: tuple[ClauseRule, ...] = (
     ),
     ClauseRule(
         _re(
-            rf"{_NOW}(?P<v>辞职|离职|退休|失业|下岗|辞了职|被(?:公司)?(?:裁|裁员|裁掉|开除|炒|炒鱿鱼|解雇)|丢了工作|辞掉?了?工作"
+            rf"{_NOW}(?P<v>(?:从(?:公司|单位))?(?:辞职|离职)|退休|失业|下岗|辞了职|被(?:公司)?(?:裁|裁员|裁掉|开除|炒|炒鱿鱼|解雇)|丢了工作|辞掉?了?工作"
             rf"|不在那(?:里|儿|边)(?:工作|上班|干))(?:了|啦)?{_END}"
         ),
         "employer",
@@ -331,6 +370,13 @@ SELF: tuple[ClauseRule, ...] = (
         flags=flags("denied"),
     ),
     ClauseRule(
+        _re(rf"(?:平时|每天|经常|常常|一直|也|会|都)*(?:抽|吸)(?P<v>烟){_END}"),
+        "smokes",
+        "{s}抽{v}",
+        Kind.PREFERENCE,
+        confidence=0.8,
+    ),
+    ClauseRule(
         _re(
             rf"{_NOW}戒(?!不)(?:掉|了|掉了)?(?P<v>[\u4e00-\u9fffA-Za-z]{{1,6}}?)(?:了|很久|好久|\d+年|[一两三]年)?{_END}"
         ),
@@ -424,6 +470,17 @@ SELF: tuple[ClauseRule, ...] = (
     ClauseRule(
         _re(
             rf"{_HOW}(?:有|养了?|领养了|收养了)(?:一|两|三)?[只条个匹]?(?:[\u4e00-\u9fff]{{1,4}}的?)??"
+            rf"(?P<x>{PETS})[，, ]+{_IS_CALLED}{_NAME}{_END}"
+        ),
+        "pet",
+        "{s}有一只{x}叫{v}",
+        Kind.PROFILE,
+        take="name",
+        flags=flags("reaches"),
+    ),
+    ClauseRule(
+        _re(
+            rf"{_HOW}(?:有|养了?|领养了|收养了)(?:一|两|三)?[只条个匹]?(?:[\u4e00-\u9fff]{{1,4}}的?)??"
             rf"(?P<x>{PETS})[，, ]?(?:它)?(?:的)?(?:名字)?(?:是|叫|名叫|叫做){_NAME}{_END}"
         ),
         "pet",
@@ -439,6 +496,27 @@ SELF: tuple[ClauseRule, ...] = (
         "{s}有{v}",
         Kind.PROFILE,
         confidence=0.85,
+    ),
+    ClauseRule(
+        _re(
+            rf"有(?:[两三四五\d]个)(?P<x>孩子|儿子|女儿|哥哥|姐姐|弟弟|妹妹|好朋友|朋友)[，, ]*{_IS_CALLED}"
+            rf"(?P<v>{_SHORT_NAME}(?:[、和与跟]{_SHORT_NAME})+){_END}"
+        ),
+        "kin:{x}",
+        "{s}的{x}叫{v}",
+        Kind.PROFILE,
+        take="names",
+        flags=flags("reaches"),
+    ),
+    ClauseRule(
+        _re(
+            rf"有(?:一|两|三)?个?(?P<x>儿子|女儿|孩子|哥哥|姐姐|弟弟|妹妹|好朋友|朋友)[，, ]+{_IS_CALLED}{_NAME}{_END}"
+        ),
+        "kin:{x}",
+        "{s}的{x}叫{v}",
+        Kind.PROFILE,
+        take="name",
+        flags=flags("reaches"),
     ),
     ClauseRule(
         _re(
@@ -659,6 +737,15 @@ RELATIVE: tuple[ClauseRule, ...] = (
         single=True,
     ),
     ClauseRule(
+        _re(rf"(?:从来|从|也|都|一直|平时)*不(?:能|可以)?吃{_V}{_END}"),
+        "eats",
+        "{s}不吃{v}",
+        Kind.PREFERENCE,
+        polarity="-",
+        take="food",
+        flags=flags("negated"),
+    ),
+    ClauseRule(
         _re(rf"{_HOW}(?:喜欢|爱吃|爱喝|爱看|热爱){_NO_LIKE}{_V}{_END}"),
         "likes",
         "{s}喜欢{v}",
@@ -674,22 +761,24 @@ RELATIVE: tuple[ClauseRule, ...] = (
         take="liked",
     ),
 )
-# Somebody by name: "旺财去世了"; a former husband or wife; the time of a journey or meeting.
+# Somebody by name: "旺财去世了"; a former husband or wife.
 DIED = re.compile(
     r"(?P<v>[A-Z][a-z]+|[\u4e00-\u9fff]{2,4}?)(?:昨天|前天|今天|上周|上个月|去年|已经|刚刚?|不幸)*(?:去世|过世|病逝|离世|死|走丢)了"
     rf"{_END}"
 )
 FORMER = re.compile(r"我(?:的)?(?P<v>前(?:夫|妻|任|男友|女友|男朋友|女朋友))")
-TIMES = re.compile(
-    r"(?:我们?的?|这趟|那趟)?(?P<x>航班|飞机|火车|高铁|动车|大巴|会议|考试|面试|比赛|演出|预约)(?:时间)?"
-    r"(?:是|在|改到了?|改成了?|改为)?(?P<v>[^，。！？；,!?;\n]{0,14}?[\d一二两三四五六七八九十][点:：][^，。！？；,!?;\n我]{0,4}?)"
-    rf"(?:起飞|出发|开车|开始|发车|到)?{_END}"
+# Somebody by name alone: 陈刚对芒果过敏. It counts where the speaker has one so named.
+NAMES = (re.compile(r"[\u4e00-\u9fff]{2}"), re.compile(r"[\u4e00-\u9fff]{3}"), re.compile(r"[A-Z][a-z]+"))
+MAY_NAME = re.compile("过敏|[住居活搬移作班职岁是吃欢爱厌]")  # what every rule of RELATIVE has
+# After it, who has no subject is the speaker: 我升职了，现在是总监.
+NEW_JOB = re.compile(
+    r"我(?:们)?(?:最近|刚刚?|已经|今年|终于|又)*(?:升职|晋升|升|转正|跳槽|转行|换工作|换了工作|毕业)了"
 )
 KIN_HEAD = re.compile(
-    rf"我(?:的|们家)?(?P<kin>{_KIN})(?!们|食|粮|节|圈|的(?!名字))(?:[（(，, ]?(?P<name>[A-Z][a-z]+)[）), ]?)?"
+    rf"我(?:的|们家)?(?P<kin>{KIN_WORDS})(?!们|食|粮|节|圈|的(?!名字))(?:[（(，, ]?(?P<name>[A-Z][a-z]+)[）), ]?)?"
 )
 
-# Requests and plans: clauses that need no 我.
+# Requests: clauses that need no 我.
 REQUESTS: tuple[ClauseRule, ...] = (
     ClauseRule(
         _re(
@@ -739,15 +828,6 @@ REQUESTS: tuple[ClauseRule, ...] = (
         single=True,
     ),
 )
-PLAN = re.compile(
-    r"(?P<lead>(?:得|要|需要|必须|打算|计划|准备|会|将|想要?|约了|预约了|有)(?:去"
-    r"|在)?)?(?P<v>[^，。！？；!?;\n]{2,40}?)(?=了?\s*(?:[，。！？；!?;\n]|$))"
-)
-PLAN_WORDS = re.compile(
-    r"^(?:得|要|需要|必须|打算|计划|准备|会(?!议)|将|约了|预约了|有(?=[\u4e00-\u9fff]{0,8}(?:会|约|考试|面试"
-    r"|航班|课|比赛|会议|婚礼|手术)))"
-)
-
 # Things: "储物柜14的密码是2207".
 STATED = re.compile(
     r"(?P<s>[\u4e00-\u9fffA-Za-z0-9 ]{1,20}?)(?:是|为|：|:)\s*"

@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from memos.memory.model import Kind
-from memos.reading import chinese
+from memos.reading import chinese, chinese_plans
 from memos.reading.clauses import UNREAL, Sentence, foreign_spans, inside, sentences
 from memos.reading.endings import HABITS, JOB, KIN_ATTRIBUTES, ends_of
 from memos.reading.finding import End, Finding
@@ -25,6 +25,7 @@ _INTRODUCES = frozenset({*KIN_ATTRIBUTES, "owns", "is"})
 _TAKEN_BACK = LazyPattern("的话|开玩笑|骗你|逗你|做梦|梦")
 _CONFIRMS = LazyPattern("对[吗吧不]|是[吗吧不]|没错|不是吗|还是|真的[吗假]")
 _ASKS = LazyPattern("什么|哪|谁|怎么|怎样|为何|多少|几岁|几点|是不是|有没有|能不能|会不会|吗|[?？]")
+_OF_NAMED = tuple(rule for rule in chinese.RELATIVE if rule.attribute not in ("kin", "died"))
 # Rules that need their 我: a name or a thing without one is too likely somebody else's.
 _NEEDS_SUBJECT = ("name", "{x}", "birthplace", "always", "never")
 _CLAUSE = LazyPattern(
@@ -46,6 +47,8 @@ _NO_PLACE = LazyPattern(
 _NO_THING = LazyPattern("[我你他她它这那]|(?:新的?)?(?:电话|手机)?(?:号码|号|地址)$")
 _NO_ONE = LazyPattern("[我你他她它们谁人的]|手机|电脑|电池|机器|有人|笑|累|热|饿|气")
 _NO_NAME = words("什么 怎么 做 他 她 你 我 不 了 车 停 外卖 一声 妈妈 爸爸 老师 大家 起床 人 出租车 医生 学生 中国人")
+_SHE, _HE = LazyPattern("[妈母妻婆太姐妹女奶姥姑姨]"), LazyPattern("[爸父夫公哥弟儿爷舅叔男]")
+_NAMELESS = LazyPattern("[的了吗呢是在我你他她]")
 _NO_POSSESSED = LazyPattern(
     r"^(?:意思|想法|问题|观点|看法|建议|错|天|心|目标|梦想|爱|人|事|话|朋友|同事|老师|最爱|感觉|生活|世界"
     r"|理想|愿望|原则|态度|心情|经验|理解|答案|工作|职业|家|孩子|家人|父母|意见|回答|重点|东西|确|是|.*(?:妈"
@@ -75,19 +78,23 @@ def read_chinese(scene: Scene, *, own: bool) -> list[Finding]:
 
 def _sentence(scene: Scene, piece: Sentence, foreign: list[tuple[int, int]], *, own: bool) -> Iterator[Finding]:
     """What the clauses of a sentence say. One without a subject has that of the clause before it."""
-    carried = False
+    carried, told, kin = False, None, None
     for clause in _CLAUSE.finditer(scene.text, piece.start, piece.end):
         if inside(clause.start(), foreign) or _REPORT.search(scene.text, piece.start, clause.start()):
-            carried = False
+            carried, kin = False, None
             continue
-        reader = _Clause(scene, clause.start(), clause.end(), piece.end)
+        reader = _Clause(scene, clause.start(), clause.end(), piece.end, told, kin)
         if own:
             yield from reader.requested(asks=piece.asks)
         if not _states(scene.text, piece, clause.end()):
             continue
         made = reader.read(carried=carried) if own else reader.stated()
         yield from made
-        carried = any(f.subject == scene.subject and f.attribute not in _INTRODUCES for f in made)
+        kin = reader.kin
+        told = next(iter(scene.dates_in(*clause.span())), told) if any(f.of for f in made) else told
+        carried = reader.tells_new_job() or any(
+            f.subject == scene.subject and f.attribute not in _INTRODUCES for f in made
+        )
 
 
 def _states(text: str, piece: Sentence, end: int) -> bool:
@@ -103,36 +110,62 @@ def _states(text: str, piece: Sentence, end: int) -> bool:
 class _Clause:
     """Reads one clause, up to its sentence's end where a pattern reaches that far."""
 
-    def __init__(self, scene: Scene, start: int, end: int, stop: int) -> None:
+    def __init__(
+        self,
+        scene: Scene,
+        start: int,
+        end: int,
+        stop: int,
+        told: DateMention | None = None,
+        kin: tuple[str, tuple[int, int]] | None = None,
+    ) -> None:
         self.scene, self.text, self.start, self.end, self.stop = scene, scene.text, start, end, stop
+        self.told = told  # the day of the plan that the clause before called off
+        self.kin = kin  # the relative that a clause before was about, and where: whom 他 or 她 means
 
     def read(self, *, carried: bool = False) -> list[Finding]:
         """What it says. `carried`: where it has no subject, that is the speaker."""
         at = self._begin(self.start)
+        if ahead := self._ahead(at):
+            return ahead
         former = chinese.FORMER.match(self.text, at, self.end)
         if former:
             return [self._former(former)]
         kin = chinese.KIN_HEAD.match(self.text, at, self.stop)
         if kin and kin.end() < self.end:
-            found = list(self._relative(kin, at))
-            if found or kin["kin"]:
-                return found
+            self.kin = (kin["kin"], kin.span("kin"))
+            found = list(self._relative(kin.end(), at))
+            self.kin = self.kin if found else None
+            return found
+        if self.kin and _may_mean(self.text[at : at + 1], self.kin[0]):
+            return list(self._relative(at + 1, at))
         if self.text[at : at + 1] != "我":
             return self._without_subject(at, carried=carried)
-        if timed := self._timed(at):
-            return timed
         if self.text[at : at + 2] == "我们" and self.text[at + 2 : at + 3] != "家":
             body = self._skip_date(at + 2)
             homes = tuple(r for r in chinese.SELF if r.attribute in ("home", "home_address", "marital status"))
             found = list(self._match(homes, body, at, self.scene.who, self.scene.subject))
-            return found or list(self._planned(body, at))
+            return found or list(chinese_plans.planned(self.scene, self.start, at, body, self.end))
         body = self._skip_date(at + 1)
         found = list(self._match(chinese.SELF, body, at, self.scene.who, self.scene.subject))
-        return found or list(self._planned(body, at))
+        return found or list(chinese_plans.planned(self.scene, self.start, at, body, self.end))
+
+    def tells_new_job(self) -> bool:
+        """我升职了: what the speaker is now comes next."""
+        return chinese.NEW_JOB.match(self.text, self._begin(self.start), self.end) is not None
+
+    def _ahead(self, at: int) -> list[Finding]:
+        """What it calls off or moves, and when something is."""
+        before, end = self.text[self.start : at], self.end
+        if "不是" in before:
+            return []
+        if changed := chinese_plans.changed(self.scene, self.start, at, end, self.told):
+            return changed
+        return chinese_plans.timed(self.scene, self.start, at, end)
 
     def _without_subject(self, at: int, *, carried: bool) -> list[Finding]:
-        if timed := self._timed(at):
-            return timed
+        if named := self._named(at):
+            return named
         if died := chinese.DIED.match(self.text, at, self.end):
             return list(self._died(died))
         if self.text[at : at + 1] == "新":
@@ -144,6 +177,8 @@ class _Clause:
             found = list(self._match(rules, self._skip_date(at), at, self.scene.who, self.scene.subject))
             if found:
                 return [replace(f, confidence=round(f.confidence * 0.9, 3)) for f in found]
+        if chinese_plans.INTENDS.match(self.text, at, self.end) and chinese_plans.is_own(self.text, self.start, at):
+            return list(chinese_plans.planned(self.scene, self.start, at, at, self.end))
         return self.stated()
 
     def _former(self, match: re.Match[str]) -> Finding:
@@ -160,6 +195,17 @@ class _Clause:
             ended=True,
             ends=(End(attribute),),
         )
+
+    def _named(self, at: int) -> list[Finding]:
+        """陈刚对芒果过敏: what is said of somebody by a name alone."""
+        if not chinese.MAY_NAME.search(self.text, at, self.end):
+            return []
+        for pattern in chinese.NAMES:
+            if name := pattern.match(self.text, at, self.end):
+                who, subject = f"{self.scene.who}的{name[0]}", f"{self.scene.subject}的{name[0]}"
+                if found := list(self._match(_OF_NAMED, name.end(), at, who, subject, kin=name[0])):
+                    return [replace(f, person=name[0]) for f in found]
+        return []
 
     def _died(self, match: re.Match[str]) -> Iterator[Finding]:
         """旺财去世了: whoever of those known bears the name."""
@@ -179,27 +225,6 @@ class _Clause:
             ends=tuple(End(attribute, name, now=True) for attribute in KIN_ATTRIBUTES),
         )
 
-    def _timed(self, at: int) -> list[Finding]:
-        """航班周五8点起飞: when something is, whatever was said before."""
-        match = chinese.TIMES.match(self.text, at, self.end)
-        if match is None:
-            return []
-        days = (m for m in self.scene.dates_in(*match.span("v")) if m.to > self.scene.now and not m.recurring)
-        date = next((m for m in days if re.search("[周天日号月]", self.text[m.start : m.end])), None)
-        said = self.text[match.start("x") : match.end()].strip()
-        return [
-            self.scene.finding(
-                Kind.COMMITMENT if date else Kind.FACT,
-                f"{self.scene.who}的{said}。",
-                f"{match['x']}时间",
-                match.span("v"),
-                match.span(),
-                single=True,
-                confidence=0.85,
-                due=(date.from_, date.to) if date else None,
-            )
-        ]
-
     def _begin(self, at: int) -> int:
         """Past fillers and a date in front: "对了，上周我…"."""
         for _ in range(3):
@@ -214,7 +239,7 @@ class _Clause:
         for mention in self.scene.dates:
             if mention.start == at or (mention.start == at + 1 and self.text[at] in "在从自"):
                 at = mention.end
-                while self.text[at : at + 1] in tuple(" 的，就才刚也"):
+                while self.text[at : at + 1] in tuple(" 的，就才刚也起"):
                     at += 1
         return at
 
@@ -223,7 +248,9 @@ class _Clause:
     ) -> Iterator[Finding]:
         for rule in rules:
             match = rule.pattern.match(self.text, at, self.stop)
-            if match is None or (match.start("v") >= self.end and rule.attribute != "phone"):
+            if match is None or (
+                match.start("v") >= self.end and rule.attribute != "phone" and "reaches" not in rule.flags
+            ):
                 continue
             made = list(self._findings(rule, match, start, who, subject, kin))
             if made:
@@ -234,6 +261,8 @@ class _Clause:
         self, rule: ClauseRule, match: re.Match[str], start: int, who: str, subject: str, kin: str
     ) -> Iterator[Finding]:
         x = match.groupdict().get("x") or ""
+        if rule.attribute == "{x}" and "denied" in rule.flags and self.scene.dates_in(start, match.start()):
+            return  # 今天不喝咖啡了 says nothing of tomorrow
         for n, (begin, end) in enumerate(self._values(rule.take, match)):
             value = self.text[begin:end]
             attribute = self._attribute(rule, x, value, kin)
@@ -247,7 +276,7 @@ class _Clause:
                 attribute, ended, begin, end = (
                     chinese.KIN.get(kin, "relative"),
                     True,
-                    *(self._kin_span if begin == end else (begin, end)),
+                    *(self.kin[1] if self.kin and begin == end else (begin, end)),
                 )
             mention = self._date(max(end, self.end))
             yield self.scene.finding(
@@ -265,6 +294,17 @@ class _Clause:
                 ends=self._ends(rule, attribute, value, kin, ended=ended, negated=negated),
                 valid=self._valid(rule, mention, ended),
             )
+            if "job" in rule.flags:
+                yield self.scene.finding(
+                    Kind.PROFILE,
+                    f"{who}是{x}。",
+                    "job",
+                    match.span("x"),
+                    (start, match.end("x")),
+                    subject=subject,
+                    single=True,
+                    confidence=rule.confidence,
+                )
 
     def _ends(
         self, rule: ClauseRule, attribute: str, value: str, kin: str, *, ended: bool, negated: bool
@@ -277,14 +317,15 @@ class _Clause:
         if "sold" in rule.flags:
             return (End("owns", value), End(value), *((End("owns", only="车"),) if value in ("车", "汽车") else ()))
         if "habit" in rule.flags:
-            return tuple(End(habit, value) for habit in HABITS)
+            return tuple(End(habit, value) for habit in (*HABITS, "smokes", "always"))
         if rule.attribute == "died":
             if not value:
                 return (End(attribute, only="" if attribute == "spouse" else kin, now=True),)
             return tuple(End(other, value, now=True) for other in KIN_ATTRIBUTES)
         if ended and "曾" in rule.say:
             return ()
-        return ends_of(attribute, value, ended=ended, negated=negated, moved="starts" in rule.flags)
+        ends = ends_of(attribute, value, ended=ended, negated=negated, moved="starts" in rule.flags)
+        return (*ends, End("always", value)) if ended and attribute in ("eats", "drinks", "smokes") else ends
 
     def _attribute(self, rule: ClauseRule, x: str, value: str, kin: str) -> str:
         if rule.attribute == "home":
@@ -339,7 +380,14 @@ class _Clause:
             case "known_place":
                 return [(start, end)] if value in CHINESE_PLACES or value in PLACES or _PLACE_TAIL.search(value) else []
             case "name":
-                return [] if value in _NO_NAME or re.search(r"[的了吗呢是在我你他她]", value) else [(start, end)]
+                return [] if value in _NO_NAME or _NAMELESS.search(value) else [(start, end)]
+            case "names":
+                spans = self._items(start, end)
+                return (
+                    []
+                    if any(self.text[s:e] in _NO_NAME or _NAMELESS.search(self.text, s, e) for s, e in spans)
+                    else spans
+                )
             case "organisation":
                 return (
                     []
@@ -380,48 +428,17 @@ class _Clause:
             return [(start, end)] if end - start <= 16 else []
         return [(s, e) for s, e in items if self.text[s:e] not in ("什么", "所有", "你", "他", "她")]
 
-    def _relative(self, kin: re.Match[str], start: int) -> Iterator[Finding]:
-        self._kin_span = kin.span("kin")
-        noun = kin["kin"]
+    def _relative(self, at: int, start: int) -> Iterator[Finding]:
+        assert self.kin is not None
+        noun = self.kin[0]
         who = f"{self.scene.who}的{noun}"
         subject = f"{self.scene.subject}的{noun}"
-        for finding in self._match(chinese.RELATIVE, kin.end(), start, who, subject, kin=noun):
+        for finding in self._match(chinese.RELATIVE, at, start, who, subject, kin=noun):
             if finding.attribute in (chinese.KIN.get(noun, "relative"), "relative"):
                 # The relation is a fact about the speaker: her wife is called …
                 yield _about(finding, self.scene.subject)
             else:
                 yield finding
-
-    def _planned(self, at: int, start: int) -> Iterator[Finding]:
-        """下周一我要去北京: a clause with a date to come and a word of intention."""
-        body = self._skip_date(at)
-        for mention in self.scene.dates_in(self.start, self.end):
-            if mention.to <= self.scene.now or mention.recurring:
-                continue
-            lead = chinese.PLAN_WORDS.match(self.text[body : self.end])
-            if lead is None and self.text[mention.end : mention.end + 1] in ("要", "得", "会", "有"):
-                body = mention.end
-                lead = chinese.PLAN_WORDS.match(self.text[body : self.end])
-            if lead is None:
-                continue
-            begin = body + (len(lead[0]) if lead[0] != "有" else 0)
-            end = self.end
-            while end > begin and self.text[end - 1] in "了。！ ":
-                end -= 1
-            if end - begin < 2:
-                continue
-            date = self.text[mention.start : mention.end]
-            what = self.text[begin:end]
-            yield self.scene.finding(
-                Kind.COMMITMENT,
-                f"{self.scene.who}{'' if date in what else date}{lead[0] if lead[0] != '有' else ''}{what}。",
-                "plan",
-                (begin, end),
-                (min(start, mention.start), max(end, mention.end)),
-                confidence=0.85,
-                due=(mention.from_, mention.to),
-            )
-            return
 
     def requested(self, *, asks: bool) -> list[Finding]:
         """提醒我…, 以后请用中文回答."""
@@ -478,6 +495,14 @@ class _Clause:
                 confidence=0.85,
             )
         ]
+
+
+def _may_mean(pronoun: str, noun: str) -> bool:
+    """Whether a pronoun may stand for a relative or pet."""
+    if chinese.KIN.get(noun) == "pet":
+        return pronoun in tuple("它他她")
+    she, he = _SHE.search(noun), _HE.search(noun)
+    return pronoun in (("她",) if she else ("他",) if he else ("他", "她"))
 
 
 def _about(finding: Finding, subject: str) -> Finding:

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from memos.memory.model import Kind
 from memos.reading.clauses import REPORTED, UNREAL
 from memos.reading.english import KIN
+from memos.reading.english_life import PRACTISED
 from memos.reading.finding import End, Finding
 from memos.reading.patterns import PAST, PERFECT, PRESENT
 from memos.reading.scene import Scene
@@ -60,6 +62,22 @@ _GIVEN_UP = LazyPattern(
     r"(?= (?!(?:and|but|so|in|at|last|because|when|since|for|a|after|now|too|on)\b)\w))? (?=\w)",
     re.IGNORECASE,
 )
+# "I quit piano lessons", "I stopped running": what somebody does is over, where nothing follows that makes it less.
+_DOING_GONE = LazyPattern(
+    r"(?:stopped|quit|gave up|given up) (?P<v>(?!(?:my|the|our|his|her|their|your|on|in|at|to|by|for|it|that|this|there"
+    r"|here|being|hope|everything|nothing|control|having|working|trying)\b)[\w'’-]{3,}"
+    r"(?: (?!(?:to|for|in|on|at|because|when|while|and|but)\b)[\w'’-]+){0,3}?)"
+    r"(?=\s*(?:[.,;:!)\n]|$)| (?:altogether|completely|entirely|for good|recently"
+    r"|(?:last|this|a) (?:week|month|year|spring|summer|autumn|fall|winter)|in (?-i:[A-Z\d]))\b)",
+    re.IGNORECASE,
+)
+_FINISHED = LazyPattern(
+    rf"finished (?:(?P<g>reading|watching|playing) )?[\"“'‘]?"
+    rf"(?P<v>(?-i:{CAP})(?: (?:of|the|and|in|a|to|(?-i:{CAP}))){{0,7}})[\"”'’]?"
+    r"(?=\s*(?:[.,;:!)\n]|$)| (?:yesterday|today|tonight|last|this|on|and|but)\b)",
+    re.IGNORECASE,
+)
+_QUOTES = ("", "'", '"', "“", "‘")
 _GERUNDS = {
     "drinking": "drinks",
     "eating": "eats",
@@ -139,8 +157,12 @@ def over(
     past = phrase.tense in (PAST, PERFECT)
     if phrase.negated or not (past or (phrase.verb == "be" and phrase.tense == PRESENT)):
         return
-    if (match := _GIVEN_UP.match(text, phrase.at, end)) and (past or match[0].startswith("done")):
-        yield from _given_up(told, match, end)
+    match = _GIVEN_UP.match(text, phrase.at, end)
+    given = [*_given_up(told, match, end)] if match and (past or match[0].startswith("done")) else []
+    done = [*_done_with(told, phrase.at, end)] if alone and past else []
+    if given and done:
+        given, done = [replace(given[0], ends=(*given[0].ends, *done[0].ends)), *given[1:]], []
+    yield from (*given, *done)
     if not past:
         return
     if match := _JOB_GONE.match(text, phrase.at, end):
@@ -186,6 +208,27 @@ def _given_up(told: _Told, match: re.Match[str], end: int) -> Iterator[Finding]:
         )
         ends = tuple(End(habit, said) for habit in (*HABITS, "plays", "uses") if habit != attribute)
         yield told.over(attribute, (value.start, value.end), f"{verb} {said}", ends, Kind.PREFERENCE)
+
+
+def _done_with(told: _Told, at: int, end: int) -> Iterator[Finding]:
+    """That the speaker stopped something she does, or finished what she was reading or watching."""
+    text = told.scene.text
+    if match := _DOING_GONE.match(text, at, end):
+        ends = tuple(End(attribute, only=said) for said in _said_as(match["v"]) for attribute in ("habit", "doing"))
+        yield told.over("habit", match.span("v"), match[0], ends, Kind.FACT)
+    elif match := _FINISHED.match(text, at, end):
+        doings = [match["g"].lower()] if match["g"] else ["reading", "watching", "playing"]
+        ends = tuple(End("doing", only=f"{doing} {quote}{match['v']}") for doing in doings for quote in _QUOTES)
+        yield told.over("doing", match.span("v"), match[0], ends, Kind.FACT)
+
+
+def _said_as(doing: str) -> Iterator[str]:
+    """How a habit may tell of a doing: "running" also as "runs"."""
+    yield doing
+    if doing.endswith("ing") and doing.isalpha():
+        stem = doing[:-3]
+        bases = {stem, f"{stem}e", stem[:-1] if stem[-1:] == stem[-2:-1] else stem}
+        yield from (f"{base}s" for base in sorted(bases) if base in PRACTISED)
 
 
 class _Told:

@@ -13,6 +13,7 @@ from functools import cached_property
 from memos.reading import endings, english, possessions, relatives, statements
 from memos.reading.clauses import REPORTED, Sentence, foreign_spans, inside, sentences, unreal_in
 from memos.reading.english_asides import asides
+from memos.reading.english_changes import changed
 from memos.reading.english_clause import Subject
 from memos.reading.english_elided import busy, elided
 from memos.reading.english_leaning import befell, leaning
@@ -25,6 +26,7 @@ from memos.reading.value import FULL_STOP, Place, Value, trimmed
 from memos.reading.values import read
 from memos.reading.verb_phrase import VerbPhrase, parse
 from memos.reading.wording import conjugated, in_third_person, sentence
+from memos.text.name_lists import GIVEN
 
 _SUBJECT = re.compile(
     r"(?<![\w'’-])(?:I(?!['’]?s\b)|i(?=['’]?m?(?:ve|ll|d)? )|[Ww]e|[Mm]y|[Oo]ur"
@@ -33,11 +35,14 @@ _SUBJECT = re.compile(
     rf"|[Tt]he(?= (?:{'|'.join(sorted(possessions.EVENTS))}) (?:leaves|departs|arrives|starts|begins|ends|takes off|lands|is"
     r"|moved to|was moved to|has moved to)\b))(?![\w-])"
 )
-_CONJUNCTION = re.compile(r".*\b(?:and|but|so|because|though|although|plus|cuz|cause)\s+", re.DOTALL | re.IGNORECASE)
+_CONJUNCTION = re.compile(
+    r".*\b(?:and|but|so|because(?! of)|though|although|plus|cuz|cause)\s+", re.DOTALL | re.IGNORECASE
+)
 _FILLER = re.compile(
     r"(?:(?:and|but|so|oh|ooh|well|yeah|yes|yep|yup|no|nope|ok|okay|hey|hi|hello|actually|honestly|btw|by"
     r" the way|also|plus|anyway|unfortunately"
-    r"|luckily|sadly|wow|haha|i mean|you know|to be honest|personally|currently|now|right now|these days"
+    r"|luckily|sadly|because of (?:that|this|it)|as a result|therefore|wow|haha|i mean|you know|to be honest"
+    r"|personally|currently|now|right now|these days"
     r"|nowadays|recently|lately|as you know|fyi"
     r"|for the record|guess what|thanks|thank you|cool|great|nice|sure|exactly|true|totally|right|ah|aw|aww"
     r"|hmm|um|uh|lol|sorry|please note"
@@ -66,6 +71,8 @@ _ALSO_IS = re.compile(
 _SECOND = re.compile(r",?(?: and|,)(?: (?:also|now|then|currently))?(?= [a-z]+\b)")
 # No sentence of a person is longer; a paste or a list without full stops is.
 _LONGEST = 1_500
+_NAMED = re.compile(r"[A-ZÀ-Þ][\w-]+(?= )")
+_OF_OTHERS = frozenset(("allergy", "diet", "employer", "job", "likes", "dislikes", "eats", "drinks"))
 _GATES = (
     "remind",
     "forget",
@@ -84,7 +91,8 @@ _GATES = (
 def read_english(scene: Scene) -> list[Finding]:
     """What the English sentences of a message say about its speaker and those around her."""
     foreign = foreign_spans(scene.text)
-    return [finding for piece in sentences(scene.text) for finding in _Reader(scene, foreign, piece).run()]
+    found = [finding for piece in sentences(scene.text) for finding in _Reader(scene, foreign, piece).run()]
+    return found + [f for f in relatives.named_next(scene) if not inside(f.start, foreign)]
 
 
 def read_statements(scene: Scene) -> list[Finding]:
@@ -117,6 +125,7 @@ class _Reader:
         yield from (f for f in endings.died(self.scene, self.start, self.end) if not inside(f.start, self.foreign))
         any_subject = False
         done = self.start
+        told: list[Finding] = []
         yield from self._by_the_way()
         for match in _SUBJECT.finditer(self.text, self.start, self.end):
             any_subject = True
@@ -134,16 +143,42 @@ class _Reader:
                 continue
             for finding in self._clause(match, lead, clause_end):
                 done = max(done, finding.end)
+                told.append(finding)
                 yield finding
+        yield from self._changes(told)
         if any_subject:
             yield from self._inverted()
         elif not self.unreal:
             yield from statements.statement(self.scene, self.start, self.end)
+            yield from self._somebody()
 
     @cached_property
     def unreal(self) -> list[re.Match[str]]:
         """Where the sentence says that it is no plain statement: "if", "maybe", "would"."""
         return unreal_in(self.text, self.start, self.end, self.lower)
+
+    def _somebody(self) -> Iterator[Finding]:
+        """What is said of somebody by a name alone ("Jonas is allergic to shellfish"): it counts where the speaker has one so
+        named.
+        """
+        filler = _FILLER.match(self.text, self.start, self.end)
+        at = filler.end() if filler else self.start
+        name = _NAMED.match(self.text, at, self.end)
+        if name is None or name[0] not in GIVEN or inside(at, self.foreign):
+            return
+        phrase = parse(self.text, name.end(), self.end)
+        if phrase is not None:
+            person = Subject(f"{self.scene.subject}'s {name[0]}", f"{self.scene.who}'s {name[0]}", "kin")
+            for found in self.verbs.by_rules(person, phrase, at, self._clause_end(name.end())):
+                if found.attribute in _OF_OTHERS or found.attribute.startswith("home_"):
+                    yield replace(found, person=name[0])
+
+    def _changes(self, told: list[Finding]) -> Iterator[Finding]:
+        """What is said of a plan that was told before, where it was not read already."""
+        if not self.unreal and not any(f.of is not None for f in told):
+            yield from (
+                f for f in changed(self.scene, self.start, self.end, self.lower) if not inside(f.start, self.foreign)
+            )
 
     def _by_the_way(self) -> Iterator[Finding]:
         """What needs no subject that is the speaker."""

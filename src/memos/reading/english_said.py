@@ -11,13 +11,14 @@ from datetime import datetime
 
 from memos.memory.model import Kind
 from memos.reading.endings import ends_of, over
+from memos.reading.english_changes import called_off
 from memos.reading.english_clause import Clause, Subject
 from memos.reading.english_doings import doing, former, habit, not_yet
 from memos.reading.english_events import happened, invited, undated
 from memos.reading.english_plans import awaited, meant, planned
 from memos.reading.english_verbs import VERBS
 from memos.reading.finding import End, Finding
-from memos.reading.patterns import PAST, PERFECT, PRESENT, VerbRule, words
+from memos.reading.patterns import PAST, PERFECT, PRESENT, PROGRESSIVE, VerbRule, words
 from memos.reading.scene import Scene
 from memos.reading.topics import preferred_as
 from memos.reading.value import Place, Value, long_phrase, trimmed
@@ -69,8 +70,9 @@ class Said:
             yield from (*found, *happened(clause), *invited(clause))
             return
         found += [*planned(clause), *happened(clause)]
-        yield from found
-        if not found:
+        off = [*called_off(clause)]
+        yield from (*found, *off)
+        if not found and not (off and phrase.tense == PROGRESSIVE):
             yield from _weaker(clause)
 
     def by_rules(self, subject: Subject, phrase: VerbPhrase, lead: int, clause_end: int) -> Iterator[Finding]:

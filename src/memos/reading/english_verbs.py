@@ -60,6 +60,11 @@ _DISLIKE = (VerbRule(_lead(r""), "liked", "dislikes", "dislike {v}", Kind.PREFER
 _AT = r"(?:(?:full[- ]time|part[- ]time|remotely|currently|now|right now|from home|on \w+) )*"
 _AS = r"(?:as (?:an? |the )?[\w /-]{2,40}? )?"
 _NEW = r"(?:(?:a|an|the|my|our|this|some|new|brand[- ]new|used|second-hand|old|cute|little|rescue|adorable|sweet) )*"
+# "named Mia", and just ", Mia and Leo" where nothing else follows.
+_CALLED = (
+    r"(?:,? (?:called|named) |(?:,|:| [–-]) (?=(?-i:[A-Z][\w'’-]+)(?:,? (?:and|&) (?-i:[A-Z][\w'’-]+)"
+    r"|, (?-i:[A-Z][\w'’-]+),? (?:and|&) (?-i:[A-Z][\w'’-]+))?\s*(?:[.!]|$)))"
+)
 _PET_NAMES = (
     rf"(?:(?:an?|the|this|two|three|another|{_NEW}) ?)*(?:[\w-]+ ){{0,2}}?(?:{'|'.join(sorted(PETS))}|dogs"
     rf"|cats|kittens|puppies|guinea pigs?)"
@@ -104,6 +109,22 @@ VERBS: Mapping[str, tuple[VerbRule, ...]] = {
             "live in {v}",
             Kind.PROFILE,
             single=True,
+            tenses=_HISTORY,
+            historic=True,
+            starts=True,
+            we=True,
+        ),
+        VerbRule(
+            _lead(
+                rf"{_MOVED}(?:in)?to (?:the|an?|our|my|this) (?:new |own |little |small |bigger )?"
+                r"(?:flat|apartment|house|place|home|condo|studio|cottage) in "
+            ),
+            "place",
+            "home",
+            "live in {v}",
+            Kind.PROFILE,
+            single=True,
+            confidence=0.9,
             tenses=_HISTORY,
             historic=True,
             starts=True,
@@ -435,7 +456,7 @@ VERBS: Mapping[str, tuple[VerbRule, ...]] = {
         VerbRule(
             _lead(
                 r"(?:an? |one |two |three |\d )?(?:\w+ )?(?:sons?|daughters?|kids?|child|children|boys?"
-                r"|girls?|baby|twins),? (?:called|named) "
+                rf"|girls?|baby|twins){_CALLED}"
             ),
             "names",
             "child",
@@ -445,7 +466,7 @@ VERBS: Mapping[str, tuple[VerbRule, ...]] = {
             we=True,
         ),
         VerbRule(
-            _lead(r"(?:an? )?(?:\w+ )?(?:brother|sister),? (?:called|named) "),
+            _lead(rf"(?:an? )?(?:\w+ )?(?:brother|sister){_CALLED}"),
             "names",
             "sibling",
             "have a sibling named {v}",

@@ -174,7 +174,7 @@ def _kind_of(heard: Heard, refused: bool) -> Operation:
 def read_plain(trace: Memory, words: str, at: int) -> tuple[Statement, ...]:
     """The statements of some words of a record, with evidence in it; none of things that merely happened."""
     reading = read_trace(replace(_plain(trace), text=words))
-    found = tuple(_moved(s, trace, at) for s in reading.statements if s.kind in _SPOKEN)
+    found = tuple(_moved(s, trace, at) for s in reading.statements if s.kind in _SPOKEN and not s.depends)
     if not found and (shorter := _ZH_ALSO.sub("", words)) != words:
         end = at + len(words.rstrip("。.!！ "))
         return tuple(replace(s, source=replace(s.source, start=at, end=end)) for s in read_plain(trace, shorter, at))

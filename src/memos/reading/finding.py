@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from memos.memory.model import Kind
+from memos.memory.statement import Reference
 from memos.text.names import Name
 
 _LEADING = re.compile(r"^(?:(?:a|an|the|some|my|our|on|in|at|to|to be)\s+)+", re.IGNORECASE)
@@ -44,7 +45,8 @@ class Finding:
     the evidence in `message.text` and contains `value`. `confidence` is in (0, 1]. `valid_from`/`valid_to` say
     when it is true, as far as told; `due` is when a commitment falls. `polarity` is "-" for what is disliked or
     denied; `negated`: the message denies it; `ended`: it was true and is no longer. `ends` is what else is
-    over with it. `said_by` is the role of the speaker.
+    over with it, `of` the open commitment that it changes. `person`: whom it is about, by a name alone (see `Statement`).
+    `said_by` is the role of the speaker.
     """
 
     kind: Kind
@@ -62,6 +64,8 @@ class Finding:
     negated: bool = False
     ended: bool = False
     ends: tuple[End, ...] = ()
+    of: Reference | None = None
+    person: str = ""
     due: tuple[datetime, datetime] | None = None
     mentions: tuple[Name, ...] = ()
     said_by: str = "user"

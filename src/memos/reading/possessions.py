@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from memos.memory.model import Kind
+from memos.memory.statement import Reference
 from memos.reading import english
 from memos.reading.endings import ends_of
 from memos.reading.finding import End, Finding, normal
@@ -53,6 +54,10 @@ _WORD_LIST = LazyPattern(
     r"[\w'’-]+(?: [\w'’-]+){0,2}(?:, [\w'’-]+(?: [\w'’-]+){0,2}?)*,? (?:and|&) [\w'’-]+(?: [\w'’-]+){0,2}?(?=\s*(?:[.;!\n]|$))"
 )
 _DUE = LazyPattern(r"(?:due|scheduled|booked|set)(?: (?:on|by|in|at|for))? ", re.IGNORECASE)
+# The day is another now: it is the one appointment of that kind which is spoken of.
+_CHANGED = LazyPattern(
+    r"\b(?:moved|changed|switched|pushed|postponed|rescheduled|brought forward|put off)\b", re.IGNORECASE
+)
 _BARE_DAY = LazyPattern(r"(?:the )?\d{1,2}(?:st|nd|rd|th)?\b(?!:)|[A-Z][a-z]+(?:day\b| \d)")
 _AT_HOUR = LazyPattern(r",? (?:at|@) \d{1,2}(?::\d\d)?(?: ?[ap]\.?m\b\.?)?(?![\d:])")
 EVENTS = words(
@@ -158,7 +163,8 @@ def _general_value(place: Place, head: str, *, moved: bool) -> tuple[int, int] |
         return (
             None
             if re.match(
-                r"(?:on|in|at|by) (?:fire|fact|general|love|trouble|pain|the way|the mend|hand|my side|all|least)\b",
+                r"off (?:to|the)\b"
+                r"|(?:on|in|at|by) (?:fire|fact|general|love|trouble|pain|the way|the mend|hand|my side|all|least)\b",
                 place.text[start:end],
             )
             else (start, end)
@@ -229,6 +235,7 @@ def _due(scene: Scene, noun: str, place: Place, start: int, clause_end: int) -> 
     hour = _AT_HOUR.match(place.text, mention.end, place.end)
     stop = hour.end() if hour else mention.end
     said = place.text[place.at : stop]
+    moved = _CHANGED.search(place.text, start, mention.start) is not None
     return scene.finding(
         Kind.COMMITMENT,
         sentence(f"{scene.who}'s {noun}", f"is {'on ' if _BARE_DAY.match(said) else ''}{said}"),
@@ -238,7 +245,8 @@ def _due(scene: Scene, noun: str, place: Place, start: int, clause_end: int) -> 
         single=True,
         confidence=0.9,
         due=(mention.from_, mention.to),
-        ends=(End("plan", only=noun),),
+        ends=() if moved else (End("plan", only=noun),),
+        of=Reference(noun=noun) if moved else None,
     )
 
 

@@ -23,7 +23,7 @@ def read_trace(trace: Memory, previous: Sequence[Memory] = ()) -> Reading:
     if trace.kind in (Kind.DOCUMENT, Kind.CHUNK) or FEEDBACK in trace.body:
         return Reading()
     before = said_before(trace) or [to_message(p) for p in previous]
-    findings = read_message(to_message(trace), user=as_name(trace.owner), previous=before)
+    findings = read_message(to_message(trace), user=as_name(trace.owner), previous=before, named=True)
     statements = tuple(statement_of(f, trace) for f in findings if f.kind is not Kind.ENTITY and not _says_nothing(f))
     names = {(m.name, m.type): m for f in findings for m in _mentions(f)}
     relations = tuple(_same(trace)) if findings and trace.role == "user" else ()
@@ -90,6 +90,8 @@ def statement_of(found: Finding, trace: Memory) -> Statement:
         valid_to=found.valid_to,
         ended=found.ended,
         ends=tuple(_endings(found)),
+        of=found.of,
+        person=found.person,
         body=body,
         tags=(found.attribute,),
     )

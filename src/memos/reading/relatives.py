@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from memos.memory.model import Kind
 from memos.reading import english
+from memos.reading.clauses import UNREAL
 from memos.reading.endings import KIN_ATTRIBUTES
 from memos.reading.finding import End, Finding
 from memos.reading.scene import Scene
@@ -41,7 +42,10 @@ _IS_CALLED = LazyPattern(
     rf"(?:['’]s name(?: is|['’]s| was)| is (?:called|named)|,? (?:who is |who's )?(?:called|named)) (?={_NAME})"
 )
 _APPOSITION = LazyPattern(rf",? (?P<n>{_NAME})(?=,? [a-z]|,|\.|!|$|['’])")
-_IS_NAME = LazyPattern(rf" is (?P<title>(?:Dr|Mrs?|Ms|Prof)\.? )?(?P<n>{_NAME})(?=\s*(?:[.,;!\n]|$| and\b))")
+_IS_NAME = LazyPattern(
+    rf" (?:is|will be) (?P<title>(?:Dr|Mrs?|Ms|Prof)\.? )?(?P<n>{_NAME})"
+    r"(?=\s*(?:[.,;!\n]|$| (?:and|from|starting|as of|since)\b))"
+)
 _DIED = LazyPattern(
     r",?(?: has| just| sadly| recently)* (?:died|passed away|passed(?= (?:on|last|this|yesterday|in|away)\b)"
     r"|was put down|has passed)\b"
@@ -50,6 +54,7 @@ _MANY = LazyPattern(
     r"(?:\w+ )?(?P<kin>kids|children|sons|daughters|dogs|cats|puppies|kittens|brothers|sisters|parents|friends)"
     rf"(?:,? (?:who are )?(?:are )?(?:called|named)|['’] names are| are)?,? (?={_NAME}(?:, | and | & ){_NAME})"
 )
+_FROM = 15  # characters between a name and the day from which it counts
 _MANY_OF = {
     "kids": "child",
     "children": "child",
@@ -60,6 +65,15 @@ _MANY_OF = {
     "parents": "parent",
     "friends": "friend",
 }
+
+
+# "We adopted a cat! She's a three-year-old tabby named Pixel."
+_NAMED_NEXT = LazyPattern(
+    r"(?<![\w'’])(?:I|[Ww]e)(?:['’]ve| have)?(?: just| finally| also)? (?:adopted|got|rescued|bought|have) an? (?:[\w-]+ ){0,2}?"
+    rf"(?P<kin>{'|'.join(sorted(english.PETS))})\b[^.!?;:\n]{{0,60}}[.!…]+ "
+    r"(?:(?:She|He|It)(?:['’]s| is) (?:an? [^.!?,;:\n]{2,50}? )?(?:called|named) |(?:Her|His|Its) name(?:['’]s| is) "
+    rf"|(?:We|I) (?:call|called|named) (?:her|him|it) )(?P<n>{CAP})(?=\s*(?:[.,;!\n]|$| (?:and|but)\b))"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +109,8 @@ def relative(scene: Scene, match: re.Match[str], end: int) -> Relative | None:
     after, named = _name_after(text, kin.end(), end)
     findings: list[Finding] = []
     name = ""
+    if text.startswith(" will be ", kin.end()):
+        return Relative("", "", False, tuple(_to_be(scene, attribute, noun, named, match.start(), end)), None)
     if named is not None:
         name = text[named.start : named.end]
         findings.append(_named(scene, attribute, noun, named, match.start()))
@@ -131,6 +147,14 @@ def named_relative(scene: Scene, match: re.Match[str], end: int) -> Iterator[Fin
         return
     for value in read("name", Place(scene.text, named.start("n"), named.end("n"))):
         yield _named(scene, english.KIN[kin["kin"].lower()], kin[0], value, match.start())
+
+
+def named_next(scene: Scene) -> Iterator[Finding]:
+    """The name of a pet that one sentence tells of and the next one names."""
+    for match in _NAMED_NEXT.finditer(scene.text):
+        if not UNREAL.search(match[0]):
+            for value in read("name", Place(scene.text, match.start("n"), match.end("n"))):
+                yield _named(scene, "pet", match["kin"], value, match.start())
 
 
 def _name_after(text: str, at: int, end: int) -> tuple[int, Value | None]:
@@ -172,6 +196,14 @@ def _named(scene: Scene, attribute: str, noun: str, value: Value, start: int) ->
         confidence=0.9,
         ends=(End(attribute),) if attribute in english.REPLACED_KIN and _NEW.search(noun) else (),
     )
+
+
+def _to_be(scene: Scene, attribute: str, noun: str, named: Value | None, start: int, end: int) -> Iterator[Finding]:
+    """Who will be it from a day that is told: "my new boss will be Ingrid from May 1st"."""
+    mention = next(iter(scene.dates_in(named.end, end)), None) if named else None
+    if named is not None and mention is not None and mention.start - named.end <= _FROM:
+        found = _named(scene, attribute, noun, named, start)
+        yield replace(found, valid_from=mention.from_, end=max(found.end, mention.end))
 
 
 def _former(scene: Scene, match: re.Match[str], start: int) -> Iterator[Finding]:

@@ -28,8 +28,10 @@ _LATIN = re.compile("[A-Za-z]")
 _MENTION_CONFIDENCE = 0.6
 
 
-def read_message(message: Message, *, user: str | None = None, previous: Sequence[Message] = ()) -> tuple[Finding, ...]:
-    """The findings of `message`, each with its evidence, without repeats.
+def read_message(
+    message: Message, *, user: str | None = None, previous: Sequence[Message] = (), named: bool = False
+) -> tuple[Finding, ...]:
+    """The findings of `message`, each with its evidence, without repeats. `named`: also what is said of somebody by a name alone.
 
     `user` names the speaker where the message does not; `previous` are the messages before it (the last one may
     hold the question this one answers). An assistant with a name speaks for herself; one without states only facts
@@ -51,7 +53,7 @@ def read_message(message: Message, *, user: str | None = None, previous: Sequenc
         found = [*_called(scene, found), *found]
     if own and previous:
         found += read_answer(scene, previous[-1])
-    return _distinct([*found, *_named(scene)])
+    return _distinct([*(f for f in found if named or not f.person), *_named(scene)])
 
 
 def _role_name(role: str, chinese: bool) -> str:

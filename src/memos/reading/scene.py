@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from memos.memory.message import Message
 from memos.memory.model import Kind
+from memos.memory.statement import Reference
 from memos.reading.finding import End, Finding
 from memos.text.dates import DateMention, find_dates
 from memos.text.names import Name, find_names
@@ -64,6 +65,7 @@ class Scene:
         negated: bool = False,
         ended: bool = False,
         ends: tuple[End, ...] = (),
+        of: Reference | None = None,
         due: tuple[datetime, datetime] | None = None,
     ) -> Finding:
         """A finding with its evidence widened to hold the value, in the words of the message."""
@@ -84,6 +86,7 @@ class Scene:
             negated=negated,
             ended=ended,
             ends=ends,
+            of=of,
             due=due,
             mentions=tuple(_within(self.names, start, end)),
             said_by=self.message.role,

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 
 import numpy as np
 
 from memos.memory.hit import Contradiction, Hit
+from memos.memory.holding import holds_at
 from memos.memory.model import EdgeType, Kind, Layer, Memory, Status
 from memos.memory.upkeep import versions_of
 from memos.recall.ask import Ask, Trace
+from memos.recall.pack import empty_reply
 from memos.recall.rank import Ranking
 from memos.recall.recipe import Recipe
 from memos.storage.ports import ANY_STATUS, CubeStore, Pool, View
 from memos.storage.timeline import CONTESTED
+from memos.text.courtesy import says_nothing
 
 _TOLD = (Kind.FACT, Kind.PROFILE, Kind.PREFERENCE, Kind.COMMITMENT)  # what a record can be the evidence of
 _SHORT = 12  # characters up to which equal words are not taken for a repetition
@@ -64,6 +68,8 @@ class Collector:
     def __init__(self, ask: Ask, found: Candidates, trace: Trace) -> None:
         self._ask, self._found, self._trace = ask, found, trace
         self.hits: list[Hit] = []
+        self._empty: list[Hit] = []
+        self._asks_for_empty = says_nothing(ask.query)
         self._by_words: dict[tuple[str, str | None, str], int] = {}
         self._by_id: dict[tuple[str, str], int] = {}
         self._by_evidence: dict[tuple[str, str], int] = {}
@@ -72,6 +78,11 @@ class Collector:
         """Take the next candidates."""
         for i in sorted(memories):
             self._add(memories[i], i)
+
+    def best(self, limit: int) -> list[Hit]:
+        """The hits, best first. Replies that say nothing, found only by what is said around them, come last."""
+        least = min((h.score for h in self.hits), default=1.0)
+        return [*self.hits, *(replace(h, score=min(h.score, least)) for h in self._empty)][:limit]
 
     def _add(self, memory: Memory, i: int) -> None:
         cube = self._found.names[int(self._found.ranking.pool[i])]
@@ -96,13 +107,20 @@ class Collector:
                 self.hits[at] = replace(hit, also=(*hit.also, memory.id))
             self._trace.folded[memory.id] = hit.id
             return
+        if not self._asks_for_empty and empty_reply(memory):
+            self._empty.append(self._hit(memory, i))
+            return
         place = len(self.hits)
         self._by_words.setdefault(words, place)
         self._by_id[cube, memory.id] = place
         self._by_evidence |= {(cube, e): place for e in rests_on if (cube, e) not in self._by_evidence}
-        score = float(self._found.ranking.score[i])
+        self.hits.append(self._hit(memory, i))
+
+    def _hit(self, memory: Memory, i: int) -> Hit:
+        ranking = self._found.ranking
+        cube, score = self._found.names[int(ranking.pool[i])], float(ranking.score[i])
         stale = memory.status is Status.SUPERSEDED
-        self.hits.append(Hit(memory, score, place + 1, cube, memory.text, self._why(i), stale=stale))
+        return Hit(memory, score, len(self.hits) + 1, cube, memory.text, self._why(i), stale=stale)
 
     def _evidence(self, memory: Memory) -> tuple[str, ...]:
         if not self._ask.merge_facts or memory.layer is not Layer.DERIVED or memory.kind is Kind.SUMMARY:
@@ -124,9 +142,9 @@ def shares_of(ranking: Ranking, i: int, recipe: Recipe) -> dict[str, float]:
     return {name: round(share, 4) for name, share in shares.items()}
 
 
-async def with_facts(hits: list[Hit], cubes: Mapping[str, CubeStore], view: View) -> list[Hit]:
-    """Give each raw hit the facts it is evidence of that hold in this view, and those that were replaced; a hit all of
-    whose facts were replaced is stale.
+async def with_facts(hits: list[Hit], cubes: Mapping[str, CubeStore], view: View, now: datetime) -> list[Hit]:
+    """Give each raw hit the facts it is evidence of that hold in this view at `now`, and those that were replaced; a hit all of
+    whose facts were replaced is stale. A plan whose day is past is neither.
     """
     holds: dict[str, list[Memory]] = {}
     replaced: dict[str, list[Memory]] = {}
@@ -146,6 +164,8 @@ async def with_facts(hits: list[Hit], cubes: Mapping[str, CubeStore], view: View
                 continue
             current = fact.id in valid if valid is not None else fact.status is Status.ACTIVE
             if current:
+                if not holds_at(fact, now):
+                    continue
                 holds.setdefault(link.edge.dst, []).append(fact)
             elif fact.status is Status.SUPERSEDED and not fact.body.get("past"):
                 replaced.setdefault(link.edge.dst, []).append(fact)

@@ -11,6 +11,7 @@ import asyncio
 import contextlib
 from collections.abc import Mapping
 from dataclasses import replace
+from datetime import datetime
 
 import numpy as np
 from numpy.typing import NDArray
@@ -240,11 +241,11 @@ class Recall:
             if len(collector.hits) >= ask.limit or done >= total:
                 break
             wanted = min(total, done * 2)
-        hits = collector.hits[: ask.limit]
+        hits = collector.best(ask.limit)
         if ask.merge_facts:
             if ask.where is None:
                 hits = await by_evidence(hits, found.cubes, ask.view)
-            hits = await with_facts(hits, found.cubes, ask.view)
+            hits = await with_facts(hits, found.cubes, ask.view, _time_of(ask))
             hits = (await current_first(hits, found.cubes, ask.view))[: ask.limit]
         hits = await with_contradictions(hits, found.cubes, ask.view)
         hits = await with_freshness(hits, found.cubes)
@@ -320,7 +321,7 @@ def _finish(
         status = SearchStatus.PARTIAL if partial else SearchStatus.NOTHING
         if "vector" not in served_by:
             reasons = [*reasons, "searched by words only: no vectors were used"]
-    context = packing.pack(kept, ask.max_tokens, load_zone(ask.zone))
+    context = packing.pack(kept, ask.max_tokens, load_zone(ask.zone), now=_time_of(ask))
     if kept and not context:
         reasons = [*reasons, f"no hit fits into max_tokens={ask.max_tokens}"]
     facts = tuple({f.id: f for h in kept for f in h.facts}.values())
@@ -339,6 +340,11 @@ def _finish(
         weak=best < ask.recipe.weak,
         contradicts=contradicts,
     )
+
+
+def _time_of(ask: Ask) -> datetime:
+    """The time at which what is told is to hold."""
+    return ask.view.as_of or ask.now or utcnow()
 
 
 def _empty(ask: Ask, status: SearchStatus, reasons: list[str]) -> SearchResult:

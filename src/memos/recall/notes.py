@@ -16,7 +16,7 @@ from memos.memory.model import LAYER_OF, Layer, Memory
 from memos.recall.agent_block import Candidate, mark
 from memos.recall.elsewhere import Elsewhere
 from memos.recall.lore import Entry
-from memos.recall.pack import escape, line
+from memos.recall.pack import empty_reply, escape, line
 from memos.text.applies import Situation, Words, most_alike
 from memos.text.calls import call, clipped, counted
 from memos.text.signature import telling_line
@@ -110,6 +110,7 @@ def fact_candidates(
             and not hit.facts
             and hit.id not in steps
             and hit.memory.layer is Layer.TRACE
+            and not empty_reply(hit.memory)
             and not elsewhere.says(hit.memory)
         ):
             said = line(hit, zone)

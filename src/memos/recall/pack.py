@@ -13,8 +13,11 @@ from datetime import datetime, tzinfo
 
 from memos.memory.clock import shown_since, shown_time
 from memos.memory.hit import Hit, Passage
+from memos.memory.holding import holds_at
 from memos.memory.model import LAYER_OF, Layer, Memory
+from memos.memory.time import utcnow
 from memos.text.analysis import analyze, passages, sentences
+from memos.text.courtesy import says_nothing
 from memos.text.document import news_of, own_words
 
 OPEN, CLOSE = "<memos-context>", "</memos-context>"
@@ -72,21 +75,32 @@ class Packed:
     hits: tuple[Hit, ...] = ()
 
 
-def pack(hits: Sequence[Hit], max_tokens: int | None, zone: tzinfo) -> str:
+def pack(hits: Sequence[Hit], max_tokens: int | None, zone: tzinfo, *, now: datetime | None = None) -> str:
     """The context block of as many hits as fit, best first; empty when not even one does."""
-    return pack_shown(hits, max_tokens, zone).text
+    return pack_shown(hits, max_tokens, zone, now=now).text
 
 
-def pack_shown(hits: Sequence[Hit], max_tokens: int | None, zone: tzinfo, *, marked: bool = False) -> Packed:
-    """The same, with which hits are in it. `marked`: each line begins with the mark of its hit, for answers that cite."""
+def pack_shown(
+    hits: Sequence[Hit],
+    max_tokens: int | None,
+    zone: tzinfo,
+    *,
+    marked: bool = False,
+    now: datetime | None = None,
+) -> Packed:
+    """The same, with which hits are in it. `marked`: each line begins with the mark of its hit, for answers that cite. `now`:
+    when what stands as a fact is to hold (None: as the clock says). Replies that say nothing take no room, unless there is
+    nothing else.
+    """
+    now = now or utcnow()
     block, shown, kept = _Block(), set[str](), list[Hit]()
-    for hit in hits:
+    for hit in [h for h in hits if not empty_reply(h.memory)] or hits:
         trial = replace_block(block)
         own = f"{mark(len(kept) + 1, hit)} " if marked else ""
         for fact in hit.facts:
             if fact.id not in shown and (hit.rank <= FACTS_OF or fact.id in hit.via):
                 trial.facts.append(f"- {own}{_fact_line(fact, hit, zone)}")
-        if LAYER_OF[hit.memory.kind] is Layer.DERIVED and not hit.stale:
+        if LAYER_OF[hit.memory.kind] is Layer.DERIVED and not hit.stale and holds_at(hit.memory, now):
             trial.facts.append(f"- {own}{_fact_line(hit.memory, hit, zone)}")
         else:
             trial.lines.append((hit.memory.happened_at, hit.rank, own + line(hit, zone)))
@@ -96,6 +110,11 @@ def pack_shown(hits: Sequence[Hit], max_tokens: int | None, zone: tzinfo, *, mar
         shown |= {f.id for f in hit.facts} | {hit.memory.id}
         kept.append(hit)
     return Packed(block.render(), tuple(kept)) if kept else Packed("")
+
+
+def empty_reply(memory: Memory) -> bool:
+    """Whether a memory is an answer of the assistant that says nothing: "Noted.", "好的。"."""
+    return memory.role == "assistant" and memory.layer is Layer.TRACE and says_nothing(memory.text)
 
 
 def mark(number: int, hit: Hit) -> str:

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from datetime import datetime, tzinfo
 
 from memos.memory.clock import shown_since
+from memos.memory.holding import due_of, holds_at
 from memos.memory.model import Kind, Memory
 from memos.memory.profile import Profile, ProfileItem, Section
-from memos.memory.time import parse_time
 from memos.recall.pack import CLOSE, OPEN, escape, tokens
 
 PROFILED = (Kind.PROFILE, Kind.FACT, Kind.PREFERENCE, Kind.COMMITMENT, Kind.EVENT)
@@ -106,7 +106,7 @@ def profile_of(
 
     `against`: what contradicts a memory, by its id. The whole text never has more than `max_tokens` (of 4 characters).
     """
-    holding = sorted((m for m in memories if _holds(m, now)), key=_rank)
+    holding = sorted((m for m in memories if holds_at(m, now)), key=_rank)
     chinese = sum(_HAN.search(m.text) is not None for m in holding) * 2 > len(holding)
     words = _CHINESE if chinese else _ENGLISH
     lines = [_line(m, words, zone, against.get(m.id, ())) for m in _each_once(holding)]
@@ -116,22 +116,6 @@ def profile_of(
     text = _rendered(shown, words, about)
     items = tuple(_item(line, tuple(against.get(line.memory.id, ()))) for line in shown)
     return Profile(text, items, tokens(text), len(lines) - len(shown))
-
-
-def _holds(m: Memory, now: datetime) -> bool:
-    if m.valid_from is not None and m.valid_from > now:
-        return False
-    if m.kind is Kind.EVENT:
-        return True
-    due = _due(m)
-    return (m.valid_to is None or m.valid_to > now) and (due is None or due[1] > now)
-
-
-def _due(m: Memory) -> tuple[datetime, datetime] | None:
-    given = m.body.get("due")
-    if m.kind is not Kind.COMMITMENT or not isinstance(given, Sequence) or len(given) != 2:
-        return None
-    return parse_time(str(given[0])).instant, parse_time(str(given[1])).instant
 
 
 def _section(m: Memory) -> Section:
@@ -156,7 +140,7 @@ def _rank(m: Memory) -> tuple[int, int, int, int, str]:
     if section is Section.EVENTS:
         return order, 0, newest, -sure, m.id
     if section is Section.PLANS:
-        due = _due(m)
+        due = due_of(m)
         return order, due[0].toordinal() if due else 10**7, newest, -sure, m.id
     implied = m.body.get("preference_type") == "implicit_preference"
     theirs = 2 * (_OWNED.search(str(m.body.get("subject", ""))) is not None)
@@ -173,7 +157,7 @@ def _each_once(memories: Iterable[Memory]) -> list[Memory]:
 
 
 def _line(m: Memory, words: _Words, zone: tzinfo, against: Sequence[str]) -> _Line:
-    section, due = _section(m), _due(m)
+    section, due = _section(m), due_of(m)
     since, told = shown_since(m, zone), _told(m, zone)
     text = escape(m.text)
     if section is Section.EVENTS:

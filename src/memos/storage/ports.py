@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from memos.memory.filter import Filter
 from memos.memory.image import Image
-from memos.memory.model import Edge, EdgeType, Memory, Status, Version
+from memos.memory.model import Edge, EdgeType, Kind, Memory, Status, Version
 from memos.text.document import TermRow
 
 T = TypeVar("T")
@@ -251,6 +251,10 @@ class WriteTx(Protocol):
 
     def find_slot(self, slot: str, statuses: Collection[Status] | None = None) -> list[Memory]:
         """Current versions of all memories of a slot with these statuses (default: active), oldest first."""
+        ...
+
+    def find_about(self, subject: str, kind: Kind, statuses: Collection[Status] | None = None) -> list[Memory]:
+        """The same of every slot of a subject (`subject|…`), of one kind."""
         ...
 
     def keeping(self) -> AbstractContextManager[None]:

@@ -172,7 +172,7 @@ class Turn:
             raise Unavailable(f"the search failed: {'; '.join(result.reasons)}")
         good = [hit for n, hit in enumerate(result.hits) if hit.score >= ask.threshold or n < ask.keep_best]
         zone = load_zone(self._core.settings.timezone)
-        self._shown = pack_shown(good, ask.context_tokens, zone, marked=ask.cite)
+        self._shown = pack_shown(good, ask.context_tokens, zone, marked=ask.cite, now=ask.now)
         self._search = time.monotonic() - begun
         return result
 

@@ -14,7 +14,8 @@ _SURE_FUTURE = re.compile(
     r"\bwill\b|'ll\b|’ll\b|\bgoing to\b|\bgonna\b|\bupcoming\b|\bremind\b|将|提醒|打算|准备|要去|会去"
     # What was put off is to come: "was moved to March 26".
     r"|\b(?:(?:was|were|is|are|been|got) (?:moved|pushed|put off|brought forward)(?: back| out)?"
-    r"|(?:postponed|rescheduled)(?: [\w'’]+){0,4}?) (?:to|until|till|for) (?:the )?"
+    r"|(?:postponed|rescheduled)(?: [\w'’]+){0,4}?"
+    r"|(?:moved|pushed|shifted|bumped)(?: [\w'’]+){1,5}?) (?:to|until|till|for) (?:the )?"
     r"(?:\d|(?:jan|feb|mar|apr|may|june?|july?|aug|sep|oct|nov|dec|mon|tue|wed|thu|fri|sat|sun)[a-z]*\b|next\b|tomorrow\b)"
     r"|(?:改|推迟|延期|延后|提前|挪)到"
 )

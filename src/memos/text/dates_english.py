@@ -97,6 +97,12 @@ RULES: tuple[Rule, ...] = (
         rf" (?:the month of )?(?P<at>{_THIRD}{_MON})(?! \d| [12]\d{{3}})",
         bare_month,
     ),
+    rule(  # "the trip is postponed to August"
+        _MON_GATES,
+        rf"\b(?:moved|postponed|rescheduled|pushed|put off|brought forward)(?: [\w'’-]+){{0,6}}? (?P<head>to)"
+        rf" (?P<at>{_THIRD}{_MON})(?! \d| [12]\d{{3}})",
+        bare_month,
+    ),
     rule(_MON_GATES, rf"\b(?P<at>(?P<head>last|next|this) {_THIRD}{_MON})(?! \d)", bare_month),
     rule(_MON_GATES, rf"\b(?P<at>(?P<head>(?P<third>early|mid|late))[- ]{_MON})(?! \d)", bare_month),
     rule(

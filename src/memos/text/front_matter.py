@@ -38,11 +38,11 @@ def split(text: str) -> tuple[dict[str, Value], str]:
         raise InvalidInput(f"its front matter has no end: a line of --- within the first {MOST_LINES}")
     if sum(map(len, lines[:end])) > MOST_CHARACTERS:
         raise InvalidInput(f"its front matter has more than {MOST_CHARACTERS} characters")
-    return _Reader(lines[1:end]).top(), "\n".join(lines[end + 1 :]).strip("\n")
+    return _Reader(lines[1:end]).top(), "\n".join(lines[end + 1 :]).strip("\r\n")
 
 
 def join(values: Mapping[str, Value], body: str) -> str:
-    """A text with front matter; `split` gives the same back."""
+    """A text with front matter; `split` gives the same back, without line ends around the body."""
     out = ["---"]
     for key, value in values.items():
         if isinstance(value, str):
@@ -51,7 +51,7 @@ def join(values: Mapping[str, Value], body: str) -> str:
             out += [f"{key}:", *(f"  - {quoted(item)}" for item in value)]
         else:
             out += [f"{key}:", *(f"  {name}: {quoted(item)}" for name, item in value.items())]
-    return "\n".join([*out, "---", "", body.strip("\n"), ""])
+    return "\n".join([*out, "---", "", body.strip("\r\n"), ""])
 
 
 def quoted(text: str) -> str:

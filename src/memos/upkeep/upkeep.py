@@ -287,7 +287,7 @@ async def _standing(info: CubeInfo, store: SqliteCube, kept: KeptSet) -> tuple[W
     there = {m.id: m for m in await store.get([item.id for item in kept.items])}
     shown = [i for i in kept.items if i.id in there]
     hits = [Hit(there[i.id], i.score, place + 1, info.name, there[i.id].text) for place, i in enumerate(shown)]
-    stale = {hit.id for hit in await with_facts(hits, {info.name: store}, NOW) if hit.stale}
+    stale = {hit.id for hit in await with_facts(hits, {info.name: store}, NOW, utcnow()) if hit.stale}
     return tuple(WorkingItem(there[i.id], i.score, i.reason) for i in shown if i.id not in stale)
 
 

@@ -96,7 +96,8 @@ def _read(traces: Sequence[Memory]) -> list[Statement]:
     found: dict[str, Statement] = {}
     for place, trace in enumerate(traces):
         for statement in read_trace(trace, traces[max(0, place - _BEFORE) : place]).statements:
-            found[statement.key] = statement
+            if not statement.depends:  # there is no cube
+                found[statement.key] = statement
     return list(found.values())
 
 

@@ -73,6 +73,13 @@ def of_slot(db: apsw.Connection, slot: str, kept: memo.Memo | None) -> list[Memo
     return [memory for memory in found if memory is not None]
 
 
+def of_subject(db: apsw.Connection, subject: str, kind: Kind) -> list[Memory]:
+    """Current versions of all memories of a kind of the slots of a subject, oldest first."""
+    where = "FROM memories m WHERE m.slot >= ? AND m.slot < ? AND m.known_to IS NULL AND m.kind=? ORDER BY m.id"
+    ends = (f"{subject}|", f"{subject}}}", kind.value)  # "}" is what follows "|"
+    return [rows.memory_from_row(row) for row in db.execute(f"SELECT {rows.SELECT} {where}", ends).fetchall()]
+
+
 def find_ids(db: apsw.Connection, digits: str, limit: int) -> list[str]:
     """Ids that begin or end with these hexadecimal digits, whatever the status, oldest first."""
     if not 0 < len(digits) <= 32 or set(digits) - set("0123456789abcdef"):

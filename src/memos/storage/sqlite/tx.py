@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from memos.errors import Conflict, DimensionMismatch, InvalidInput, NotFound
 from memos.memory.ids import id_from_bytes, id_to_bytes, new_id
 from memos.memory.image import Image, digits_of
-from memos.memory.model import Edge, EdgeType, Layer, Memory, Status
+from memos.memory.model import Edge, EdgeType, Kind, Layer, Memory, Status
 from memos.memory.time import from_micros, to_micros, utcnow
 from memos.storage.ports import CURRENT, Change, Direction, Purged
 from memos.storage.sqlite import images, lived, memo, purge, reads, rows, undo
@@ -76,6 +76,11 @@ class SqliteTx:
         wanted = CURRENT if statuses is None else statuses
         kept = memo.of(self.db)
         return [m for m in reads.of_slot(self.db, slot, kept) if m.status in wanted]
+
+    def find_about(self, subject: str, kind: Kind, statuses: Collection[Status] | None = None) -> list[Memory]:
+        """The same of every slot of a subject (`subject|…`), of one kind."""
+        wanted = CURRENT if statuses is None else statuses
+        return [m for m in reads.of_subject(self.db, subject, kind) if m.status in wanted]
 
     def keeping(self) -> AbstractContextManager[None]:
         """Within this, what is read again is not parsed again: for changes that look at what those before them looked at."""
