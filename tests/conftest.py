@@ -1,6 +1,7 @@
 """Nothing outside a test reaches it: no variable of the user's own MemOS. (This file also makes `stubs` importable.)
 
-Hypothesis measures no time: the machines that run these tests are shared.
+Hypothesis measures no time: the machines that run these tests are shared. It tries the same examples each time, so that a change
+is judged by what it changes; MEMOS_TEST_RANDOM=1 tries new ones.
 """
 
 from __future__ import annotations
@@ -16,7 +17,10 @@ from hypothesis import HealthCheck, settings
 from llm_server import LlmServer
 
 settings.register_profile(
-    "shared", deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
+    "shared",
+    deadline=None,
+    derandomize=os.environ.get("MEMOS_TEST_RANDOM") != "1",
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
 settings.load_profile("shared")
 

@@ -49,7 +49,9 @@ async def no_word_of(store: SqliteCube, word: str) -> None:
     assert await store.read_lived(count) == 0
 
 
-async def test_a_deleted_episode_takes_the_words_of_the_policy_along_and_the_rest_tells_it_again(store: SqliteCube) -> None:
+async def test_a_deleted_episode_takes_the_words_of_the_policy_along_and_the_rest_tells_it_again(
+    store: SqliteCube,
+) -> None:
     ids = await live(store, [header("psycopg2", "libpq"), header("secretpack", "libsecret"), header("lxml", "libxml2")])
     before, body = await only(store, "fix")
     assert "libsecret" in str(body)

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import copy
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -20,6 +21,7 @@ from llm_server import LlmServer
 from memos import MemOS
 
 pytestmark = pytest.mark.slow
+RANDOM = os.environ.get("MEMOS_TEST_RANDOM") == "1"  # as in conftest
 
 # A request of the right shape is never answered 422. What no schema can say (a filter's fields, a time, a cursor) is 400.
 ENDLESS = ("--exclude-path", "/v1/learning/stream")  # a stream without an end is tested in test_learning_stream.py
@@ -73,6 +75,7 @@ def test_every_answer_is_a_documented_one(
             *("--url", live.url, "--header", f"Authorization: Bearer {secret}", "--include-path-regex", routes),
             *("--phases", phases, "--max-examples", "10", "--max-time", str(seconds), "--request-timeout", "60"),
             *("--continue-on-failure", "--warnings", "off", "--no-color", "--generation-database", "none", *ENDLESS),
+            *(() if RANDOM else ("--generation-deterministic",)),
         ],
         cwd=tmp_path,
         capture_output=True,
