@@ -14,7 +14,7 @@ from datetime import datetime
 from memos.memory.model import Edge, EdgeType, Memory, Status
 from memos.memory.statement import Statement
 from memos.storage.ports import WriteTx
-from memos.storage.timeline import CONTESTED, RIVAL, last_said, settle
+from memos.storage.timeline import CONTESTED, RIVAL, last_said, settle, strangers
 
 LESS_TRUSTED = 0.2  # by how much trust must differ for the less trusted not to replace the other
 # Words by which somebody says that it has changed, or corrects what was just said.
@@ -49,16 +49,6 @@ def contested(known: Memory, s: Statement, trace: Memory) -> bool:
         return True
     own = _owns(s.slot, _voice(trace)) if later else any(_owns(s.slot, v) for v in _voices(known))
     return not own and (not later or not _tells_change(s, trace, known))
-
-
-def strangers(known: Memory, trace: Memory) -> bool:
-    """Whether a memory of "the user" is of another user of the cube than who speaks now: nothing that she says of herself is over
-    for him.
-    """
-    if known.owner is None or trace.owner is None or known.owner == trace.owner:
-        return False
-    subject = (known.slot or "").rpartition("|")[0]
-    return subject == "user" or subject.startswith(("user's ", "user的", "用户的"))
 
 
 def oppose(tx: WriteTx, rival: Memory, others: Sequence[Memory]) -> None:

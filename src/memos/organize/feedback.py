@@ -15,14 +15,14 @@ from memos.memory.feedback import FeedbackDone, FeedbackIntent, FeedbackReading,
 from memos.memory.filter import Compare, Field, Op
 from memos.memory.model import Edge, EdgeType, Kind, Layer, Memory, Status
 from memos.memory.statement import Ending, Mention, Reading, Statement
-from memos.organize.contradict import resolve, strangers
+from memos.organize.contradict import resolve
 from memos.organize.correct import corrected, not_before
 from memos.organize.forget import retract
 from memos.organize.reconcile import Outcome, mention, reconcile
 from memos.organize.rename import Renaming, rename, renaming
 from memos.organize.targets import KIN, SHOWN, agreed_to, current, forgettable, with_evidence
 from memos.storage.ports import ANY_STATUS, CubeStore, Purged, View, WriteTx
-from memos.storage.timeline import last_said, slot_of
+from memos.storage.timeline import last_said, slot_of, strangers
 
 _ANY = View(statuses=ANY_STATUS)
 _SURER = 0.5  # of what is missing to certainty, how much an agreement adds

@@ -18,14 +18,14 @@ from memos.memory.entity import entity_key
 from memos.memory.ids import new_id
 from memos.memory.model import Edge, EdgeType, Kind, Memory, Status
 from memos.memory.statement import Ending, Mention, Statement
-from memos.organize.contradict import confirms, contested, oppose, resolve, strangers
+from memos.organize.contradict import confirms, contested, oppose, resolve
 from memos.organize.entities import aliased, link_by_name
 from memos.organize.known import SAID_AS, as_known, own_words, without_note
 from memos.organize.referred import called_as_known, referred
 from memos.organize.similar import Said, sense_key
 from memos.organize.subjects import resolved
 from memos.storage.ports import LEANS, READER, WAS_TRUE, WriteTx
-from memos.storage.timeline import CONTESTED, RIVAL, first_said, last_said, settle, split, told_over
+from memos.storage.timeline import CONTESTED, RIVAL, first_said, last_said, settle, split, strangers, told_over
 
 _START = datetime(1, 1, 1, tzinfo=UTC)
 _END = datetime(9999, 12, 31, tzinfo=UTC)

@@ -13,10 +13,9 @@ from datetime import UTC, datetime
 from memos.memory.holding import due_of, holds_at
 from memos.memory.model import Kind, Memory
 from memos.memory.statement import Reference, Statement
-from memos.organize.contradict import strangers
 from memos.organize.known import told_as
 from memos.storage.ports import WriteTx
-from memos.storage.timeline import last_said
+from memos.storage.timeline import last_said, strangers
 from memos.text.name_lists import CHINESE_PLACES, PLACES
 
 _START = datetime(1, 1, 1, tzinfo=UTC)

@@ -51,6 +51,16 @@ def settle(tx: WriteTx, slot: str, without: Collection[str] = ()) -> list[Memory
     return [now for was, now in placed if was.status is not Status.ACTIVE and now.status is Status.ACTIVE]
 
 
+def strangers(known: Memory, other: Memory) -> bool:
+    """Whether a memory of "the user" is of another user of the cube than another one: nothing that she says of herself is over
+    for him.
+    """
+    if known.owner is None or other.owner is None or known.owner == other.owner:
+        return False
+    subject = (known.slot or "").rpartition("|")[0]
+    return subject == "user" or subject.startswith(("user's ", "user的", "用户的"))
+
+
 def stays_of(tx: WriteTx, slot: str, without: Collection[str] = ()) -> list[Memory]:
     """The values a slot has or had, in the order they were said; not what is told as past ("until 2019")."""
     known = tx.find_slot(slot, WAS_TRUE)
@@ -157,8 +167,7 @@ def _interrupted(
     for i, stay in enumerate(stays):
         key, begin, until = stay.body.get("key"), first_said(stay), last_said(stay)
         times = [first_said(m) for m in stays[i + 1 :] if m.body.get("key") != key]
-        ends = [(m, m.valid_to) for m in over if m.body.get("key") == key and m.valid_to is not None]
-        times += [max(first_said(m), end) for m, end in ends if first_said(m) > begin and end >= _begin(stay)]
+        times += [max(first_said(m), end) for m, end in _ends_of(stay, over)]
         late = told_over(tx, stays[:i], key, begin, without)
         times += [max(told_at, end) for told_at, end in late if end >= _begin(stay)]
         if at := min((t for t in times if begin < t < until), default=None):
@@ -227,12 +236,16 @@ def _own_end(
         ends = [stay.valid_to or min(ends)]  # an older file does not say in the edge which end was told
     if stay.status is Status.ACTIVE and stay.valid_to is not None:
         ends.append(stay.valid_to)  # set by hand
-    for m in over:
-        if m.body.get("key") == stay.body.get("key") and m.valid_to is not None and first_said(m) > first_said(stay):
-            ends += [m.valid_to] if m.valid_to >= _begin(stay) else []
+    ends += [end for _, end in _ends_of(stay, over)]
     late = told_over(tx, before, stay.body.get("key"), first_said(stay), without)
     ends += [end for _, end in late if end >= _begin(stay)]
     return max(min(ends), _begin(stay)) if ends else None
+
+
+def _ends_of(stay: Memory, over: Sequence[Memory]) -> list[tuple[Memory, datetime]]:
+    """What was said later of a value that it is over, and when it was."""
+    ends = [(m, m.valid_to) for m in over if m.body.get("key") == stay.body.get("key") and not strangers(stay, m)]
+    return [(m, at) for m, at in ends if at is not None and at >= _begin(stay) and first_said(m) > first_said(stay)]
 
 
 def told_over(

@@ -123,7 +123,7 @@ async def test_a_stream_tells_nothing_more_when_the_right_to_it_is_gone(
     await memos.share("team", "bob", "read", user="ada")
     key, secret = await memos.accounts.create_key("bob")
     queue = memos._parts().queue
-    first = (await queue.enqueue([NewTask("organize", "ada", "one", "team")]))[0].id  # nothing works on these
+    first = (await queue.enqueue([NewTask("organize", "ada", "one", "team", delay=600)]))[0].id  # not worked on
     seen: list[str] = []
 
     async def follow() -> None:
@@ -140,6 +140,6 @@ async def test_a_stream_tells_nothing_more_when_the_right_to_it_is_gone(
         await memos.accounts.revoke_key(key.id)
     else:
         await memos.accounts.set_active("bob", False)
-    await queue.enqueue([NewTask("organize", "ada", "two", "team", caller_id="afterwards")])
+    await queue.enqueue([NewTask("organize", "ada", "two", "team", caller_id="afterwards", delay=600)])
     await asyncio.wait_for(reading, 10)
     assert set(seen) <= {first}
