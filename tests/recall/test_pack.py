@@ -50,6 +50,24 @@ def test_facts_lead_and_stand_once() -> None:
     assert context.count("Ann lives in Rome") == 1
 
 
+def test_a_fact_that_was_found_itself_stands_once_too() -> None:
+    rome = fact("Ann lives in Rome.")
+    said, found = hit("I live in Rome", 1, facts=(rome,)), Hit(rome, 0.8, 2, "c", rome.text)
+    for hits in ([said, found], [found, said]):
+        context = pack(hits, None, UTC)
+        assert context.count("Ann lives in Rome") == 1 and "Ann: I live in Rome" in context
+
+
+def test_a_fact_of_a_low_hit_that_is_not_shown_there_is_shown_where_it_was_found() -> None:
+    rome = fact("Ann lives in Rome.")
+    hits = [
+        *(hit(f"word {n}", n) for n in (1, 2, 3)),
+        hit("I live in Rome", 4, facts=(rome,)),
+        Hit(rome, 0.1, 5, "c", rome.text),
+    ]
+    assert pack(hits, None, UTC).count("Ann lives in Rome") == 1
+
+
 def test_a_derived_memory_is_a_fact_and_a_stale_one_is_marked() -> None:
     context = pack([hit("Ann lives in Rome.", kind=Kind.FACT), hit("I live in Oslo", 2, stale=True)], None, UTC)
     assert "- Ann lives in Rome. (since 2024-05-01)" in lines(context)

@@ -97,17 +97,17 @@ def pack_shown(
     for hit in [h for h in hits if not empty_reply(h.memory)] or hits:
         trial = replace_block(block)
         own = f"{mark(len(kept) + 1, hit)} " if marked else ""
-        for fact in hit.facts:
-            if fact.id not in shown and (hit.rank <= FACTS_OF or fact.id in hit.via):
-                trial.facts.append(f"- {own}{_fact_line(fact, hit, zone)}")
+        told = [f for f in hit.facts if hit.rank <= FACTS_OF or f.id in hit.via]
         if LAYER_OF[hit.memory.kind] is Layer.DERIVED and not hit.stale and holds_at(hit.memory, now):
-            trial.facts.append(f"- {own}{_fact_line(hit.memory, hit, zone)}")
+            told.append(hit.memory)
         else:
             trial.lines.append((hit.memory.happened_at, hit.rank, own + line(hit, zone)))
+        told = [f for f in told if f.id not in shown]
+        trial.facts += [f"- {own}{_fact_line(fact, hit, zone)}" for fact in told]
         if max_tokens is not None and tokens(trial.render()) > max_tokens:
             continue
         block = trial
-        shown |= {f.id for f in hit.facts} | {hit.memory.id}
+        shown |= {f.id for f in told} | {hit.memory.id}
         kept.append(hit)
     return Packed(block.render(), tuple(kept)) if kept else Packed("")
 
