@@ -46,22 +46,10 @@ async def response(id: str, at: HereDep) -> Response:
     return await _fetched(at, id, "", READ)
 
 
-@router.delete("/responses/{id}", operation_id="openai_delete_response")
-async def delete_response(id: str, at: HereDep) -> Response:
-    """Have a response forgotten there."""
-    return await _of(at, _RESPONSE, id, f"/responses/{id}", WRITE)
-
-
 @router.post("/responses/{id}/cancel", operation_id="openai_cancel_response")
 async def cancel_response(id: str, at: HereDep) -> Response:
     """End a response that is made in the background."""
     return await _fetched(at, id, "/cancel", READ)
-
-
-@router.get("/responses/{id}/input_items", operation_id="openai_input_items")
-async def input_items(id: str, at: HereDep) -> Response:
-    """What a response was made of."""
-    return await _of(at, _RESPONSE, id, f"/responses/{id}/input_items", READ)
 
 
 @router.post("/responses/input_tokens", operation_id="openai_input_tokens")
@@ -117,30 +105,6 @@ async def completions(at: HereDep) -> Response:
     return json_reply({**page, **_told(found, most, more=True)})
 
 
-@router.get("/chat/completions/{id}", operation_id="openai_completion")
-async def completion(id: str, at: HereDep) -> Response:
-    """A stored one."""
-    return await _of(at, _COMPLETION, id, f"/chat/completions/{id}", READ)
-
-
-@router.post("/chat/completions/{id}", operation_id="openai_update_completion")
-async def update_completion(id: str, at: HereDep) -> Response:
-    """Change the metadata of a stored one."""
-    return await _of(at, _COMPLETION, id, f"/chat/completions/{id}", WRITE)
-
-
-@router.delete("/chat/completions/{id}", operation_id="openai_delete_completion")
-async def delete_completion(id: str, at: HereDep) -> Response:
-    """Have a stored one forgotten there."""
-    return await _of(at, _COMPLETION, id, f"/chat/completions/{id}", WRITE)
-
-
-@router.get("/chat/completions/{id}/messages", operation_id="openai_completion_messages")
-async def completion_messages(id: str, at: HereDep) -> Response:
-    """What a stored one was made of."""
-    return await _of(at, _COMPLETION, id, f"/chat/completions/{id}/messages", READ)
-
-
 # -- conversations ----------------------------------------------------------------------------------------------------
 
 
@@ -161,30 +125,6 @@ async def create_conversation(at: HereDep) -> Response:
     return await passed_on(at.request, _passage(at, None, who.user), ask, Quiet(keep), at.frame.streams)
 
 
-@router.get("/conversations/{id}", operation_id="openai_conversation")
-async def conversation(id: str, at: HereDep) -> Response:
-    """A conversation."""
-    return await _of(at, _CONVERSATION, id, f"/conversations/{id}", READ)
-
-
-@router.post("/conversations/{id}", operation_id="openai_update_conversation")
-async def update_conversation(id: str, at: HereDep) -> Response:
-    """Change its metadata."""
-    return await _of(at, _CONVERSATION, id, f"/conversations/{id}", WRITE)
-
-
-@router.delete("/conversations/{id}", operation_id="openai_delete_conversation")
-async def delete_conversation(id: str, at: HereDep) -> Response:
-    """Have it forgotten there."""
-    return await _of(at, _CONVERSATION, id, f"/conversations/{id}", WRITE)
-
-
-@router.get("/conversations/{id}/items", operation_id="openai_conversation_items")
-async def items(id: str, at: HereDep) -> Response:
-    """What is in it."""
-    return await _of(at, _CONVERSATION, id, f"/conversations/{id}/items", READ)
-
-
 @router.post("/conversations/{id}/items", operation_id="openai_add_conversation_items")
 async def add_items(id: str, at: HereDep) -> Response:
     """Put something in it."""
@@ -192,16 +132,32 @@ async def add_items(id: str, at: HereDep) -> Response:
     return await _of(at, _CONVERSATION, id, f"/conversations/{id}/items", WRITE)
 
 
-@router.get("/conversations/{id}/items/{item}", operation_id="openai_conversation_item")
-async def item(id: str, item: str, at: HereDep) -> Response:
-    """One thing in it."""
-    return await _of(at, _CONVERSATION, id, f"/conversations/{id}/items/{in_path('item', item)}", READ)
+# -- what is passed on as it came, about a thing of the user's own ------------------------------------------------------
 
 
-@router.delete("/conversations/{id}/items/{item}", operation_id="openai_delete_conversation_item")
-async def delete_item(id: str, item: str, at: HereDep) -> Response:
-    """Take something out of it."""
-    return await _of(at, _CONVERSATION, id, f"/conversations/{id}/items/{in_path('item', item)}", WRITE)
+def _passed_on(method: str, path: str, what: str, need: str) -> None:
+    async def of_own(id: str, at: HereDep) -> Response:
+        given = {name: in_path(what if name == "id" else name, value) for name, value in at.request.path_params.items()}
+        return await _of(at, what, id, path.format(**given), need)
+
+    router.add_api_route(path, of_own, methods=[method], name=f"{method} {path}")
+
+
+for _method, _path, _what, _need in (
+    ("DELETE", "/responses/{id}", _RESPONSE, WRITE),
+    ("GET", "/responses/{id}/input_items", _RESPONSE, READ),
+    ("GET", "/chat/completions/{id}", _COMPLETION, READ),
+    ("POST", "/chat/completions/{id}", _COMPLETION, WRITE),  # its metadata
+    ("DELETE", "/chat/completions/{id}", _COMPLETION, WRITE),
+    ("GET", "/chat/completions/{id}/messages", _COMPLETION, READ),
+    ("GET", "/conversations/{id}", _CONVERSATION, READ),
+    ("POST", "/conversations/{id}", _CONVERSATION, WRITE),  # its metadata
+    ("DELETE", "/conversations/{id}", _CONVERSATION, WRITE),
+    ("GET", "/conversations/{id}/items", _CONVERSATION, READ),
+    ("GET", "/conversations/{id}/items/{item}", _CONVERSATION, READ),
+    ("DELETE", "/conversations/{id}/items/{item}", _CONVERSATION, WRITE),
+):
+    _passed_on(_method, _path, _what, _need)
 
 
 # -- inside -----------------------------------------------------------------------------------------------------------
