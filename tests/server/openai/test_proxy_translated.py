@@ -91,7 +91,8 @@ async def test_a_model_given_as_an_object_answers_in_openais_words(tmp_path: Pat
 ])  # fmt: skip
 async def test_what_it_cannot_be_told_is_refused(tmp_path: Path, more: Any) -> None:
     model = ScriptedModel("Noted.")
-    async with before(AsyncMemOS(tmp_path / "home", embedder="none", llm=model)) as client:
+    memos = AsyncMemOS(tmp_path / "home", embedder="none", llm=model, reading="fast")  # it reads nothing meanwhile
+    async with before(memos) as client:
         with pytest.raises(openai.BadRequestError):
             await client.chat.completions.create(**{"model": "model", "messages": ASKED, **more})
         with pytest.raises(openai.BadRequestError, match="/v1/chat/completions only"):
