@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import shutil
@@ -62,11 +63,10 @@ class Server:
 
 
 def _free_port() -> int:
-    """One that leaves room for the port of a cluster's nodes, which is 10,000 above."""
+    """One whose cluster port, which is 10,000 above, is free too; both below what the system gives to connections."""
     while True:
-        with socket.socket() as free:
-            try:
-                free.bind(("127.0.0.1", random.randint(20_000, 50_000)))
-            except OSError:
-                continue
-            return int(free.getsockname()[1])
+        port = random.randint(12_000, 22_000)
+        with socket.socket() as one, socket.socket() as bus, contextlib.suppress(OSError):
+            one.bind(("127.0.0.1", port))
+            bus.bind(("127.0.0.1", port + 10_000))
+            return port
