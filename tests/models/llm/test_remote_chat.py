@@ -304,6 +304,21 @@ async def test_models_at_one_server_share_its_circuit_as_long_as_one_of_them_liv
     assert (await made(llm_server, "openai-compatible:a").complete(ASK)).text == "Hello."
 
 
+async def test_what_is_known_of_a_server_goes_with_the_last_model_that_is_closed(llm_server: LlmServer) -> None:
+    llm_server.otherwise = failing(500)
+    model, other = made(llm_server, "openai-compatible:a"), made(llm_server, "openai-compatible:b")
+    with pytest.raises(ModelUnavailable):
+        await model.complete(ASK)
+    llm_server.otherwise = "Hello."
+    await model.aclose()
+    await model.aclose()
+    with pytest.raises(NotAsked):
+        await made(llm_server, "openai-compatible:c").complete(ASK)
+    gc.collect()
+    await other.aclose()
+    assert (await made(llm_server, "openai-compatible:d").complete(ASK)).text == "Hello."
+
+
 class TestForms:
     """How a model is held to a schema."""
 

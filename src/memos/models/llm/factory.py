@@ -57,7 +57,7 @@ def make_chat_model(
     dialect = _dialect(provider, about, model_id, model, url, os.environ)
     headers = VERSION if about.protocol == "anthropic" else None
     http = JsonClient(url, api_key=at.key, hint=about.hint, key_header=about.key_header, headers=headers)
-    server = server_at(url, at.key or "", without_password(url), concurrency)
+    server = server_at(url, at.key or "", without_password(url), concurrency, http)
     return RemoteChatModel(model_id, model, dialect, http, server, patience(timeout))
 
 

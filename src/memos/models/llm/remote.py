@@ -20,7 +20,7 @@ from memos.models.llm.assembly import Assembly, reply_of
 from memos.models.llm.dialect import Dialect
 from memos.models.llm.port import ChatReply, ChatRequest, Piece, Purpose
 from memos.models.llm.refusals import Refusal, refusal_in
-from memos.models.llm.servers import Server
+from memos.models.llm.servers import Server, leave
 from memos.models.llm.slots import URGENT
 from memos.models.llm.sse import Events, TooLong
 from memos.models.resilience import CircuitState, Failure, RetryPolicy
@@ -94,6 +94,7 @@ class RemoteChatModel:
 
     async def aclose(self) -> None:
         """Close connections."""
+        leave(self.server, self.http)
         await self.http.aclose()
 
     def _slot(self) -> AbstractAsyncContextManager[None]:

@@ -6,6 +6,7 @@ import hashlib
 import threading
 import weakref
 
+from memos.models.http import JsonClient
 from memos.models.llm.slots import Slots
 from memos.models.resilience import Guard
 
@@ -16,6 +17,7 @@ class Server:
     def __init__(self, name: str, concurrency: int) -> None:
         self.guard = Guard(name)
         self.slots = Slots(concurrency)
+        self.clients: weakref.WeakSet[JsonClient] = weakref.WeakSet()  # that are open
         self._refused: dict[str, frozenset[str]] = {}
 
     def refused(self, model: str) -> frozenset[str]:
@@ -31,11 +33,23 @@ _known: weakref.WeakValueDictionary[tuple[str, str, int], Server] = weakref.Weak
 _lock = threading.Lock()
 
 
-def server_at(url: str, key: str, name: str, concurrency: int) -> Server:
-    """The server at an address, asked with this key; the same for all models that are there at the same time."""
+def server_at(url: str, key: str, name: str, concurrency: int, client: JsonClient) -> Server:
+    """The server at an address, asked with this key; the same for all models that are there at the same time, which is until the
+    last of their clients has left.
+    """
     which = (url, hashlib.sha256(key.encode()).hexdigest(), concurrency)
     with _lock:
         server = _known.get(which)
         if server is None:
             server = _known[which] = Server(name, concurrency)
+        server.clients.add(client)
         return server
+
+
+def leave(server: Server, client: JsonClient) -> None:
+    """A client is closed: what is known of the server goes with the last one. Doing it again does nothing."""
+    with _lock:
+        server.clients.discard(client)
+        if not server.clients:
+            for which in [which for which, known in _known.items() if known is server]:
+                del _known[which]
