@@ -204,7 +204,7 @@ class _Codex:
             given = payload.get("arguments", payload.get("input", payload.get("action")))
             space, name = str(payload.get("namespace") or ""), str(payload.get("name") or "shell")
             name = f"{space}__{name}" if space.startswith("mcp__") else name  # the tools of a server
-            call = Call(str(payload["call_id"]), name, _parsed(given), start)
+            call = Call(str(payload["call_id"]), name, parsed(given), start)
             turn.calls.append(call)
             self._open[call.id] = call
         elif kind in ("function_call_output", "custom_tool_call_output"):
@@ -387,7 +387,8 @@ def _blocks(content: Any) -> list[dict[str, Any]]:
     return [b for b in content if isinstance(b, dict)] if isinstance(content, list) else []
 
 
-def _parsed(given: Any) -> Any:
+def parsed(given: Any) -> Any:
+    """What JSON in a text says; anything else as it is."""
     if isinstance(given, str) and given[:1] in "{[":
         try:
             return json.loads(given)

@@ -9,8 +9,9 @@ back. What a person wrote in place of a policy is said in that person's words.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 
 from memos.memory.acting import RecalledItem, Tier
 from memos.memory.learned import NOT_IN, TOLD_IN, Action, Form, Hint, Parameter, Policy, PolicyBody, State
@@ -63,10 +64,16 @@ def matching(lore: Lore, now: Situation, asked: Words | None, user: str | None =
     """The policies of a cube that apply, best first, at most `POOL`. `asked` None: not by likeness of the goal alone. `user`: who
     is told; a directive is its owner's, and nobody is told what somebody else wants.
     """
+
+    @cache
+    def here() -> frozenset[str]:
+        return words_of(" ".join((now.goal, now.tool, now.input, now.error))).terms
+
     found = [
         Matched(entry, how)
         for entry in lore.policies.values()
-        if _may_tell(entry, user, now) and (how := applies(entry.body, now, asked=asked, said=entry.words)) is not None
+        if _may_tell(entry, user, now, here)
+        and (how := applies(entry.body, now, asked=asked, said=entry.words)) is not None
     ]
     found = [Matched(m.entry, replace(m.how, here=False)) if _told_elsewhere(m.entry, now) else m for m in found]
     found = _fit_for_here([m for m in found if not (now.error and _tried_in_vain(m, now))])
@@ -79,16 +86,16 @@ def _tried_in_vain(found: Matched, now: Situation) -> bool:
     return body.form in (Form.FIX, Form.PATH) and was_tried(body, found.how.values, now)
 
 
-def _may_tell(entry: Entry[PolicyBody], user: str | None, now: Situation) -> bool:
+def _may_tell(entry: Entry[PolicyBody], user: str | None, now: Situation, here: Callable[[], frozenset[str]]) -> bool:
     if entry.body.form is not Form.DIRECTIVE:
         return True
-    return (user is None or entry.memory.owner in (None, user)) and _concerns(entry, now)
+    return (user is None or entry.memory.owner in (None, user)) and _concerns(entry, now, here)
 
 
-def _concerns(entry: Entry[PolicyBody], now: Situation) -> bool:
+def _concerns(entry: Entry[PolicyBody], now: Situation, here: Callable[[], frozenset[str]]) -> bool:
     """Whether a directive that holds everywhere concerns an agent at work: it was told in this environment; elsewhere, where it
     says how to answer, is about what is asked or called, or forbids something to this agent. Not where something else was said
-    of this environment.
+    of this environment. `here`: the words of the situation.
     """
     if now.environment and now.environment in (entry.memory.body.get(NOT_IN) or ()):
         return False
@@ -99,8 +106,7 @@ def _concerns(entry: Entry[PolicyBody], now: Situation) -> bool:
         return True
     if _ANSWERING.search(entry.memory.text):
         return True
-    here = " ".join((now.goal, now.tool, now.input, now.error))
-    return bool((words_of(entry.memory.text).terms & words_of(here).terms) - _ANY_WORK)
+    return bool((words_of(entry.memory.text).terms & here()) - _ANY_WORK)
 
 
 def _told_elsewhere(entry: Entry[PolicyBody], now: Situation) -> bool:

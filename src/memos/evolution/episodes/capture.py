@@ -92,7 +92,7 @@ def call_of(report: StepReport | Mapping[str, Any], where: str, clock: Clock) ->
         error=_error(found.get("error"), where),
         ok=_worked(found, where),
         duration=_duration(found, began, ended, where),
-        call_id=_call_id(found.get("call_id"), where),
+        call_id=_call_id(found.get("call_id")),
         reflection=found.get("reflection"),
         info=found.get("info"),
         where=where,
@@ -195,7 +195,7 @@ def _worked(found: Mapping[str, Any], where: str) -> object:
     return not failed
 
 
-def _call_id(value: object, where: str) -> object:
+def _call_id(value: object) -> object:
     return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 

@@ -279,7 +279,7 @@ def _worded(form: Form, members: Sequence[Told], core: Template, parameters: tup
     patterns = core.patterns if form is Form.PATH else core.patterns[1:]
     procedure = tuple(Action(tool, pattern) for tool, pattern in zip(tools, patterns, strict=True))
     if form is Form.PATH:
-        return replace(body, procedure=procedure, verification=_check(members, core, parameters))
+        return replace(body, procedure=procedure, verification=_check(members, core))
     failed = Action(first.tool, core.patterns[0])
     if is_instead(first):
         last = procedure[-1]
@@ -305,7 +305,7 @@ def _rather(members: Sequence[Told], core: Template) -> str:
     return max(often)[1] if often else ""
 
 
-def _check(members: Sequence[Told], core: Template, parameters: tuple[Parameter, ...]) -> str:
+def _check(members: Sequence[Told], core: Template) -> str:
     """The check that most paths end with, where one does."""
     found: Counter[str] = Counter()
     for told in members:

@@ -8,7 +8,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
-from memos.moving.transcript import MOST_OUTPUT, MOST_TEXT, fit, fitted, portions, text_of
+from memos.moving.transcript import MOST_OUTPUT, MOST_TEXT, fit, fitted, parsed, portions, text_of
 
 _FENCED = re.compile(r"<\s*memory-context\s*>.*?(?:</\s*memory-context\s*>|\Z)", re.DOTALL | re.IGNORECASE)
 _SHELL, DELEGATE = "terminal", "delegate_task"
@@ -96,7 +96,7 @@ def _results(rest: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
 
 
 def _step(name: str, id: str, arguments: Any, result: dict[str, Any] | None) -> dict[str, Any]:
-    given = _parsed(arguments)
+    given = parsed(arguments)
     tool, input = name, fitted(given)
     if name == _SHELL and isinstance(given, dict) and isinstance(given.get("command"), str):
         tool, input = "Bash", fit(given["command"], MOST_OUTPUT)  # as other hosts name it, so that policies are shared
@@ -108,7 +108,7 @@ def _step(name: str, id: str, arguments: Any, result: dict[str, Any] | None) -> 
 
 def _end(step: dict[str, Any], words: str) -> None:
     """How a call ended, as far as its result tells: most tools of Hermes answer with an object."""
-    told = _parsed(words)
+    told = parsed(words)
     if not isinstance(told, dict):
         failed = words.startswith("Error executing tool")
         step["error" if failed else "output"] = fit(words, MOST_OUTPUT)
@@ -125,12 +125,3 @@ def _end(step: dict[str, Any], words: str) -> None:
     else:
         plain = output if code == 0 and output else json.dumps(fitted(told), ensure_ascii=False)
         step |= {"output": fit(plain, MOST_OUTPUT), "ok": True}
-
-
-def _parsed(given: Any) -> Any:
-    if isinstance(given, str) and given[:1] in "{[":
-        try:
-            return json.loads(given)
-        except (ValueError, RecursionError):
-            return given
-    return given

@@ -54,7 +54,7 @@ class RankedReads:
             if probe.vector is not None and probe.model in index.vectors:
                 _checked(probe.vector, probe.model, index)
             allowed, rows = self._seen(db, index, where, view)
-            pool = gather(index, _resolve(db, index, probe), allowed, self._ahead(index, probe))
+            pool = gather(index, _resolve(db, index, probe), allowed, self._ahead(probe))
             if view.known_at is None:
                 return pool
             then = {int(index.n.view[d]): int(rows[d]) for d in np.flatnonzero(rows != index.n.view)}
@@ -72,7 +72,7 @@ class RankedReads:
                 score = text_score(index, _resolve(db, index, probe))
                 self._prepared = (self.feed.stamp, _words_of(probe), score)
 
-    def _ahead(self, index: ResidentIndex, probe: Probe) -> NDArray[np.float32] | None:
+    def _ahead(self, probe: Probe) -> NDArray[np.float32] | None:
         prepared, self._prepared = self._prepared, None
         if prepared is None or prepared[0] != self.feed.stamp or prepared[1] != _words_of(probe):
             return None
